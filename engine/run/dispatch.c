@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The dispatcher. Translated code comes here through the stubs when a link, an indirect target or a
-// translation is missing, when a system call needs C, and when a signal or a stop is to be seen to.
-// Every function here starts at the top of the thread's engine stack and ends by entering
-// translated code.
+// translation is missing, when a system call needs C, and when a signal or a stop is pending. Every
+// function here starts at the top of the thread's engine stack and ends by entering translated
+// code.
 #include "engine/run/dispatch.h"
 
 #include "engine/base/clientmem.h"
@@ -44,10 +44,10 @@
 #define TRAP_GP 13
 #define TRAP_PF 14
 
-// --stress-flush: the first flush comes after so many translations, each later one after an eighth
-// of that more. A program whose working set is larger than the number would otherwise translate
-// nearly every block that it enters (cc1: 1.1 million translations instead of 20,000), and a soak
-// would take hours without seeing anything else.
+// --stress-flush: the first flush comes after so many translations; the interval then grows by an
+// eighth of that number each time. With a constant interval, a program with a larger working set
+// translates nearly every block that it enters (cc1: 1.1 million translations instead of 20,000),
+// and a soak test takes hours without testing anything else.
 static u64 translations_since_flush;
 static u64 flush_period;
 
@@ -80,11 +80,11 @@ static bool is_canonical(u64 addr)
     return (u64)((s64)(addr << unused) >> unused) == addr;
 }
 
-// The code at `addr` cannot be fetched; si_addr is the first byte of it that cannot.
+// The code at t->pc cannot be fetched; addr, the si_addr, is its first byte that cannot be read.
 static void fetch_fault(struct thread *t, u64 addr)
 {
     struct vmmap_info m;
-    // of pages of its own the kernel says that they are there
+    // for addresses of its own half the kernel reports "present"
     bool mapped = vmmap_find(addr, &m), kernel = addr >= cpu_task_size();
 
     t->rflags |= FLAG_RF;
@@ -96,7 +96,8 @@ static void fetch_fault(struct thread *t, u64 addr)
                   mapped || kernel ? 0x15 : 0x14);
 }
 
-// The fragment for t->pc. NULL when something is pending that has to be seen to first.
+// The fragment for t->pc, with the translation lock held. NULL when a signal is to be delivered
+// first.
 static struct fragment *find(struct thread *t)
 {
     struct fragment *f;
@@ -134,7 +135,7 @@ static struct fragment *find(struct thread *t)
     }
 }
 
-// One instruction that cannot be translated. Comes back when it was refused, or is done.
+// Executes one instruction that cannot be translated. Returns when it is done or was refused.
 static void step(struct thread *t)
 {
     u16 insn = 0;
@@ -150,8 +151,8 @@ static void step(struct thread *t)
     handler_step(t);
 }
 
-// The call that the block ends in is not made now: the block is left before it.
-static void count_call_not(struct thread *t, u64 sc_block)
+// The system call at the end of the block is not made now: the block is left before it.
+static void uncount_call(struct thread *t, u64 sc_block)
 {
     const struct spool_block *b;
     u32 block = (u32)sc_block - 1;
@@ -168,16 +169,16 @@ static void count_call_not(struct thread *t, u64 sc_block)
     t->partial_insns += b->insns - 1u;
 }
 
-// Made or given up, or it is to be made anew: a signal came first, or the kernel would begin it
-// again. However often, it is counted once.
+// The system call was made or abandoned, or it is to be restarted (a signal came first, or the
+// kernel would restart it). However often it starts, it is counted once.
 static void count_call_once(struct thread *t)
 {
     if (t->pc == t->sc_next - 2)
-        count_call_not(t, t->sc_anew);
+        uncount_call(t, t->sc_anew);
     t->sc_anew = 0;
 }
 
-static void look(struct thread *t)
+static void sample(struct thread *t)
 {
     if (!(t->stop & STOP_LOOK))
         return;
@@ -201,7 +202,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             if (dies_of)
                 exit_process(t, SPOOL_END_SIGNAL, dies_of);
             stopworld_park(t);
-            look(t);
+            sample(t);
             from = NULL;
             indirect = false;
             if (t->stop)
@@ -220,7 +221,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
 
         f = find(t);
         if (spool->n_flush != flushes)
-            from = NULL; // went with the flush that made room for f
+            from = NULL; // the flush that made space for f has dropped it
         if (!f) {
             from = NULL;
             indirect = false;
@@ -262,14 +263,15 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
 
 static _Noreturn void dispatch_syscall_finished(struct thread *t);
 
-// A call that was broken off for what was asked from outside, or cut short, goes on, or is over.
-static _Noreturn void call_again(struct thread *t)
+// A system call that was interrupted for a request from outside, or done in part, continues or is
+// finished.
+static _Noreturn void restart_call(struct thread *t)
 {
-    // What stays set would keep the call out of the gate.
+    // A bit that stays set would keep the call out of the gate.
     while (t->stop & (STOP_PARK | STOP_YIELD | STOP_CONTROL | STOP_LOOK)) {
         control_see(t);
         stopworld_park(t);
-        look(t);
+        sample(t);
     }
     switch (control_call(t)) {
     case CONTROL_AGAIN: gate_again(t);
@@ -282,7 +284,7 @@ static _Noreturn void call_again(struct thread *t)
 _Noreturn void dispatch_run(struct thread *t)
 {
     if (UNLIKELY(thread_own(t)->again))
-        call_again(t);
+        restart_call(t);
     t->sc_post = 0;
     run(t, NULL, 0, false);
 }
@@ -290,7 +292,7 @@ _Noreturn void dispatch_run(struct thread *t)
 static _Noreturn void dispatch_control(struct thread *t)
 {
     stop_set(t, STOP_CONTROL);
-    call_again(t);
+    restart_call(t);
 }
 
 static _Noreturn void dispatch_exit(struct thread *t)
@@ -306,7 +308,7 @@ static _Noreturn void dispatch_exit(struct thread *t)
         run(t, NULL, 0, true);
     }
     if (id < -1) {
-        // the block's code has changed
+        // the check of the block's code failed
         f = tcache_by_index((u32)(-2 - id));
         t->pc = f->pc;
         recordbuf_came(t, t->pc);
@@ -327,7 +329,7 @@ static _Noreturn void dispatch_exit(struct thread *t)
     run(t, f, k, false);
 }
 
-// The buffer is full that says which blocks were entered, or an escape copy is left.
+// The buffer of entered blocks is full, or an escape copy is left.
 static _Noreturn void dispatch_watched(struct thread *t)
 {
     t->pc = tcache_by_index((u32)t->watch / 8)->pc;
@@ -352,11 +354,11 @@ static _Noreturn void dispatch_syscall_finished(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
 
-    if (UNLIKELY(own->again == AGAIN_REST)) { // one part of it
+    if (UNLIKELY(own->again == AGAIN_REST)) { // one part of it is done
         own->again = AGAIN_CUT;
         own->cut.broken = false;
         own->cut.result = (s64)t->regs[R_RAX];
-        call_again(t);
+        restart_call(t);
     }
     own->again = AGAIN_NOT;
     t->regs[R_RCX] = t->sc_next;
@@ -369,12 +371,12 @@ static _Noreturn void dispatch_syscall_finished(struct thread *t)
     dispatch_run(t);
 }
 
-// The escape copy of a block that ends in a system call: the call is not made, and the instruction
-// not counted.
+// The escape copy of a block that ends in a system call: the call is not made, and its instruction
+// is not counted.
 static _Noreturn void dispatch_syscall_escaped(struct thread *t)
 {
     t->pc = t->sc_next - 2;
-    count_call_not(t, t->sc_block);
+    uncount_call(t, t->sc_block);
     dispatch_run(t);
 }
 

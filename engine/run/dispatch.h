@@ -6,15 +6,15 @@
 #include "engine/codecache/stubs.h"
 #include "engine/thread/thread.h"
 
-// Continues the client at t->pc with t->regs and t->rflags. Delivers what is pending, parks when
-// stopped, translates when needed. Runs on the engine stack of t from its top: whoever calls it
-// gives up its own frames. t->state is TS_ENGINE.
+// Continues the client at t->pc with t->regs and t->rflags. Delivers pending signals, parks when
+// stopped, translates when needed. Runs on the engine stack of t from its top: the caller's frames
+// are never returned to. t->state is TS_ENGINE.
 _Noreturn void dispatch_run(struct thread *t);
 
-// What the stubs call, for tcache_init().
+// The functions that the stubs call, for tcache_init().
 extern const void *const dispatch_calls[STUB_COUNT];
 
-// Hands the entries to loop.h. Before the first thread.
+// Hands the entries to reentry.h. Before the first thread.
 void dispatch_init(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// CPUID and XGETBV by the table that `quern run` has made (share/spool.h), the time stamp counter
-// by counted instructions, random numbers by a fixed sequence (emulate.h). Each is a block of its
-// own which ends in the dispatcher: a few hundred cycles, as the processor itself takes for CPUID,
-// and nothing in any other block.
+// CPUID and XGETBV answer from the table that `quern run` has made (share/spool.h), the time stamp
+// counter from counted instructions, random numbers from a fixed sequence (emulate.h). Each is a
+// block of its own that ends in the dispatcher: a few hundred cycles, as the processor itself takes
+// for CPUID; other blocks pay nothing.
 #include "engine/run/emulate.h"
 
 #include "engine/base/clientmem.h"
@@ -50,7 +50,7 @@ static void do_cpuid(struct thread *t)
     t->regs[R_RDX] = r.d;
 }
 
-// XCR0, or which of its states are in use; false: a fault, which is the processor's to raise.
+// XCR0, or which of its states are in use; false: it faults, and the processor has to raise that.
 static bool do_xgetbv(struct thread *t)
 {
     u32 which = (u32)t->regs[R_RCX], lo = 0, hi = 0;
@@ -86,7 +86,7 @@ static bool execute(struct thread *t, const struct insn *in)
     case ZYDIS_MNEMONIC_RDTSCP: t->regs[R_RCX] = 0; // fall through
     case ZYDIS_MNEMONIC_RDTSC: set_eax_edx(t, vtsc_now(t)); return true;
     case ZYDIS_MNEMONIC_RDPID: t->regs[in->ireg] = 0; return true;
-    default: // rdrand, rdseed: there is always one
+    default: // rdrand, rdseed: a number is always available
         put(t, in, vtsc_random(t));
         t->rflags = (t->rflags & ~(u64)FLAGS_ARITH) | FLAG_CF;
         return true;
@@ -116,7 +116,7 @@ static u8 rex_of(const struct insn *in)
     return (last & 0xf0) == 0x40 ? last : 0;
 }
 
-// Where the operand of an instruction with a modrm byte is that has no segment of its own.
+// Address of the memory operand of an instruction with a modrm byte and no segment prefix.
 static u64 operand(const struct thread *t, const struct insn *in)
 {
     const u8 *at = in->bytes + in->modrm_off;
@@ -157,9 +157,9 @@ static u32 rm(const struct insn *in, const u8 *modrm)
     return (*modrm & 7) | (rex_of(in) & 1 ? 8u : 0);
 }
 
-// Reading the selector into a register, and loading one: of a null selector the processor forgets
-// the lower two bits at the next interrupt, which the trap behind the instruction would be. What it
-// refuses is left to it, and so is what can fault otherwise.
+// Reads the selector into a register, or loads one. Emulated because the processor clears the lower
+// two bits of a null selector at the next interrupt, and the trap after a single step would be one.
+// False: the processor refuses it, or it may fault otherwise; the processor executes it.
 static bool do_selector(struct thread *t, const struct insn *in)
 {
     const u8 *op = in->bytes + in->prefix_len;
@@ -196,9 +196,9 @@ static bool is_selector(const struct insn *in)
 
 // ---- Branches that name the code segment ----
 //
-// Those into the 64-bit segment that the client is in, and iret into its stack segment besides,
-// are done here. Whatever else they name, and what would fault, is the processor's: nothing has
-// changed then but memory below the stack pointer, to what the processor writes there, too.
+// Branches into the client's own 64-bit segment are executed here, iret also if it names the
+// client's stack segment. All others, and what would fault, are left to the processor: then nothing
+// is changed but memory below the stack pointer, to what the processor would write there, too.
 
 #define FLAG_IF       0x200ul
 #define FLAG_IOPL     0x3000ul
@@ -215,7 +215,7 @@ static u16 code_segment(void)
     return (u16)cs;
 }
 
-// The client's: what runs in the engine does not change it.
+// The client's: engine code does not change it.
 static u16 stack_segment(void)
 {
     u32 ss;
@@ -269,8 +269,8 @@ static bool interrupt_return(struct thread *t, u32 size)
     return true;
 }
 
-// AMD's processors know no offsets of 64 bits; what lies above the selector in a word of 32 bits is
-// said for none of Intel's.
+// AMD processors have no 64-bit offsets. What Intel processors push above the selector in a word of
+// 32 bits is not documented.
 static bool far_branch(struct thread *t, const struct insn *in, u32 size)
 {
     bool is_call = (in->bytes[in->modrm_off] >> 3 & 7) == 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program's identity (identity.h): its program headers and notes, of which the build-id is one,
-// and the engine's notes.
+// A program's identity (identity.h): its program headers, its notes (the build-id is one), and the
+// engine's notes.
 #include "engine/run/identity.h"
 
 #include "engine/base/clientmem.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What tells a program, and this engine, from others: by this number a run finds the translations
-// of an earlier one (translate/pcache.h). Which code a program has is not taken from it.
+// A number that identifies a program and this engine: by it a run finds the translations of an
+// earlier run (translate/pcache.h). It does not prove which code the program has.
 #ifndef QUERN_ENGINE_IDENTITY_H
 #define QUERN_ENGINE_IDENTITY_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Where the kernel enters the engine, and where `--native` leaves it. C code runs on a stack of the
-// engine's own from its first instruction on: the initial stack is the client's, exactly as the
-// kernel made it.
+// engine from its first instruction on: the initial stack is the client's, exactly as the kernel
+// made it.
 //
-// What is zero at first (image.ld) is mapped here, without a stack, which would be part of it.
+// Zero-initialized data (image.ld) is mapped here, without a stack: the stack is part of it.
 
 #define SYS_MMAP 9
-#define WHERE    0x32 // MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED
+#define MAP_ZERO 0x32 // MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED
 
     .text
 
@@ -20,7 +20,7 @@ _start:
     lea launch_zeroed_end(%rip), %rsi
     sub %rdi, %rsi
     mov $3, %edx // PROT_READ | PROT_WRITE
-    mov $WHERE, %r10d
+    mov $MAP_ZERO, %r10d
     mov $-1, %r8
     xor %r9d, %r9d
     syscall
@@ -31,7 +31,7 @@ _start:
     call launch_main
     hlt
 refused:
-    mov %rsp, %rdi // there will be no client
+    mov %rsp, %rdi // there will be no client: use its stack
     and $-16, %rsp
     call launch_refused
     hlt

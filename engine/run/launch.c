@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The start of the engine (launch.h): reads the spool, loads the client and its interpreter, and
 // makes the state in which the kernel would have started it: stack, auxiliary vector, break, name,
-// what /proc says. Runs once, single-threaded, on a stack of its own; the only file that knows what
-// the initial stack looks like.
+// what /proc says. Runs once, single-threaded, on a stack of its own. With stack.c the only file
+// that knows the initial stack.
 //
-// The initial stack stays where the kernel made it, but for --reproducible (stack.c). The engine's
-// two arguments are two words, so the client's stack pointer is 16 bytes higher and aligned as
-// always, and everything from the client's argv[0] on is in its place already.
+// The initial stack stays where the kernel made it, except with --reproducible (stack.c). The
+// engine's two arguments are two words, so the client's stack pointer is 16 bytes higher, still
+// aligned, and everything from the client's argv[0] on is in its place already.
 #include "engine/run/launch.h"
 
 #include "engine/base/cpu.h"
@@ -93,7 +93,7 @@ static _Noreturn void refuse_error(const char *path, long error)
 
 // ---- What the kernel gave us ----
 
-// "N", "N,N", "N,N,N"; what is missing becomes -1.
+// "N", "N,N", "N,N,N"; a missing number becomes -1.
 static bool parse_fds(const char *text, int fd[3])
 {
     for (int i = 0; i < 3; i++) {
@@ -133,14 +133,14 @@ static void read_stack(struct start *s, u64 *sp)
     cpu_init(hwcap2, frame_size);
 }
 
-// Where the kernel put the vDSO with its data, and the stack: their lowest addresses.
-struct kernels {
+// The lowest addresses of the kernel's mappings: the vDSO with its data, and the stack.
+struct kernel_parts {
     u64 vdso, stack;
 };
 
-static bool note_kernels(const struct vmmapfile_line *l, void *arg)
+static bool note_kernel_part(const struct vmmapfile_line *l, void *arg)
 {
-    struct kernels *at = arg;
+    struct kernel_parts *at = arg;
 
     if ((strncmp(l->path, "[vvar", 5) == 0 || strcmp(l->path, "[vdso]") == 0) &&
         l->start < at->vdso)
@@ -150,14 +150,14 @@ static bool note_kernels(const struct vmmapfile_line *l, void *arg)
     return false;
 }
 
-// Highest address at which the code cache may end: right below the vDSO and its data, where the
-// kernel puts libraries. With randomised addresses the vDSO may be above the stack; then where the
-// kernel would put a mapping now.
+// The highest address at which the code cache may end: right below the vDSO and its data, where the
+// kernel puts libraries. With randomized addresses the vDSO may be above the stack; then the
+// address where the kernel would put a mapping now.
 static u64 cache_limit(void)
 {
-    struct kernels at = { ~0ul, ~0ul };
+    struct kernel_parts at = { ~0ul, ~0ul };
 
-    vmmapfile_walk(note_kernels, &at);
+    vmmapfile_walk(note_kernel_part, &at);
     if (at.vdso < at.stack)
         return at.vdso;
 
@@ -168,7 +168,7 @@ static u64 cache_limit(void)
     return (u64)probe + PAGE_SIZE;
 }
 
-// Whether that much is more than a part of what a limit on memory allows.
+// Whether this is more than an eighth of a limit on memory.
 static bool is_much(int which, u64 bytes)
 {
     struct k_rlimit limit;
@@ -176,8 +176,8 @@ static bool is_much(int which, u64 bytes)
     return sys_prlimit(which, NULL, &limit) == 0 && bytes > limit.cur / 8;
 }
 
-// The code cache. Where --cache-size says nothing: an eighth of what the limits on memory allow, or
-// less if that is taken already.
+// Makes the code cache. Without --cache-size: an eighth of the limits on memory at most, less if
+// that much is not free.
 static void make_cache(void)
 {
     u32 kib = spool->cache_kib ? spool->cache_kib : CACHE_KIB;
@@ -216,8 +216,8 @@ static void keep_file(int fd)
 static void load_program(const struct start *s, struct elf_image *image)
 {
     const char *why;
-    // RIP-relative operands of the program stay within reach of the code cache, and its break has
-    // room to grow.
+    // RIP-relative operands of the program stay within reach of the code cache, and its break can
+    // grow.
     u64 hint = (region_end() - (2ul << 30) + (64ul << 20)) & ~((2ul << 20) - 1);
 
     if (pinned())
@@ -275,8 +275,7 @@ static void fix_auxv(struct start *s, const struct elf_image *image, const struc
         case AT_HWCAP2: a.value = spool->cpu.leaves ? 0 : a.value; break;
         case AT_MINSIGSTKSZ: a.value = spool->cpu.leaves ? shown_frame : a.value; break;
         case AT_SYSINFO_EHDR: drop = spool->flags & SPOOL_F_NO_VDSO; break;
-        // rseq(2) is not to be had under the engine: critical sections are ranges of client
-        // addresses.
+        // The engine does not support rseq(2): critical sections are ranges of client addresses.
         case AT_RSEQ_FEATURE_SIZE:
         case AT_RSEQ_ALIGN: drop = true; break;
         case AT_RANDOM:
@@ -291,7 +290,7 @@ static void fix_auxv(struct start *s, const struct elf_image *image, const struc
     s->auxv_count = kept;
 }
 
-// What /proc/self/{cmdline,environ,auxv,stat} say, and where brk starts.
+// Sets what /proc/self/{cmdline,environ,auxv,stat} say, and where brk starts.
 static void tell_kernel(const struct start *s, const struct elf_image *image)
 {
     u64 brk = PAGE_UP(image->brk);
@@ -320,8 +319,8 @@ static void tell_kernel(const struct start *s, const struct elf_image *image)
     }
 }
 
-// The name that ps shows. An exec by descriptor alone is named after the file (Linux 6.14; earlier
-// ones after the number).
+// Sets the name that ps shows. An exec by descriptor is named after the file, as in Linux 6.14;
+// earlier kernels name it after the number.
 static void set_name(const struct start *s)
 {
     static const char gone[] = " (deleted)";
@@ -353,7 +352,7 @@ static void make_stack_executable(const struct start *s)
                LAUNCH_CANNOT);
 }
 
-// The kernel calls it the stack only once it has been told.
+// The kernel does not name this mapping [stack] before tell_kernel().
 static void note_stack(u64 sp)
 {
     struct vmmap_info m;
@@ -362,19 +361,18 @@ static void note_stack(u64 sp)
         vmmap_add(m.start, m.end, m.prot, VMMAP_ANON | VMMAP_GROWS);
 }
 
-// Whether another run finds everything at the same addresses.
-static bool is_steady(void)
+// Whether everything is at the same addresses in every run.
+static bool has_fixed_layout(void)
 {
     return pinned() ||
            (!(spool->flags & SPOOL_F_ASLR) &&
             ((u64)sys_call1(SYS_personality, 0xffffffff) & ADDR_NO_RANDOMIZE));
 }
 
-// ---- The order of it all ----
+// ---- The sequence ----
 
-// Takes the spool over and finds the file to load. A script is not loaded: its interpreter is, and
-// the arguments that the kernel would have put before the script's make this a new exec of the
-// engine.
+// Takes the spool over and finds the file to load. For a script its interpreter is loaded: with the
+// arguments that the kernel would have put first, this is a new exec of the engine.
 static void open_program(struct start *s, char *own_name, const char *own_fds, int *spool_fd)
 {
     int fd[3];
@@ -385,12 +383,12 @@ static void open_program(struct start *s, char *own_name, const char *own_fds, i
     engine_log_fd = spool->log_fd;
     spool->pid = sys_getpid();
     *spool_fd = fd[0];
-    engine_at_die = spooler_drop; // there is nothing in it yet that could be recovered
+    engine_at_die = spooler_drop; // it contains nothing yet that could be recovered
 
     if (!cpu.lahf && !(spool->flags & SPOOL_F_NATIVE))
         refuse(s->argv[0], "this processor has no lahf in 64-bit mode (lahf_lm)", LAUNCH_CANNOT);
 
-    // As execvp: a name with a slash is used as it is, another one was found in PATH.
+    // As execvp: a name with a slash is used unchanged, another one was found in PATH.
     s->execfn = fd[1] >= 0                ? own_name
                 : strchr(s->argv[0], '/') ? s->argv[0]
                                           : heap_strdup(spooler_string(spool->s_program));
@@ -425,8 +423,8 @@ static _Noreturn void run_natively(const struct start *s, u64 entry)
     start_native((u64)s->sp, entry);
 }
 
-// Nothing is mapped that is zero at first (launch.S): no static variable, no function that might
-// use one.
+// Zero-initialized data is not mapped (launch.S): no static variable, no function that might use
+// one.
 #if defined(__has_attribute) && __has_attribute(no_sanitize_coverage)
 __attribute__((no_sanitize_coverage))
 #endif
@@ -463,7 +461,7 @@ void launch_main(u64 *sp)
     fds_keep_finisher(spooler_string(spool->s_quern));
     if (spool->flags & SPOOL_F_EXECED)
         log_own();
-    *s.sp = s.argc; // over the engine's second argument: from here on the stack is the client's
+    *s.sp = s.argc; // replaces the engine's second argument: from here on the stack is the client's
     stack_ranges(&s);
     if (pinned())
         stack_pin(&s, spool->env_bytes ? spooler_string(spool->s_env) : NULL, spool->env_bytes);
@@ -492,7 +490,7 @@ void launch_main(u64 *sp)
     recordbuf_reserve();
     caches_init();
     reftrace_init();
-    calls_init(); // replays are made of where it counts
+    calls_init(); // before recordbuf_init(): routines depend on where it counts
     recordbuf_init();
     translate_init();
     superblock_init();
@@ -505,7 +503,7 @@ void launch_main(u64 *sp)
     syscalls_init(brk_emulated, pinned() ? PINNED_TOP : 0);
     struct thread *t = threadstart_main();
     seccomp_take_over(t);
-    pcache_init(identity_of(&program, &image), is_steady());
+    pcache_init(identity_of(&program, &image), has_fixed_layout());
     t->regs[R_RSP] = (u64)s.sp;
     t->rflags = FLAGS_INITIAL;
     t->pc = entry;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The initial stack (stack.h). The kernel puts strings at the top and everything else below them,
-// so that the stack pointer, and every string's place in its cache line and page, follow from the
-// lengths of all of them. Here the stack pointer is a constant, and above it lie
+// The initial stack (stack.h). The kernel puts strings at the top and everything else below them:
+// the stack pointer, and each string's offset in its cache line and page, depend on the lengths of
+// all strings. Here the stack pointer is a constant, and above it are
 //
 //   argc, argv, envp and the auxiliary vector      ARRAYS bytes at most
 //   16 random bytes, the platform, AT_EXECFN,      a page for each string, or as many as it
 //   the arguments, the environment                 needs; its offset there by its number
-//   the environment again, one behind the other    for /proc/self/environ
+//   the environment again, consecutive             for /proc/self/environ
 //
 // in a mapping of its own, since the kernel's may be anywhere; that one stays, and
 // /proc/self/cmdline shows the arguments there. Where there are too many strings for a page each,
-// those that follow lie densely.
+// the last ones are packed.
 #include "engine/run/stack.h"
 
 #include "engine/base/cpu.h"
@@ -18,18 +18,18 @@
 #include "engine/base/nolibc.h"
 
 #define ARRAYS  0x10000ul
-#define STRINGS (PINNED_STACK / 4) // as much as surely fits, each in pages of its own
-#define LARGE   5                  // the whole five times as large, where it does not
+#define STRINGS (PINNED_STACK / 4) // bytes that surely fit, with each string in its own pages
+#define LARGE   5                  // where more are needed, the stack is five times as large
 
-// Which entries there are depends on the kernel's version; these, in this order, are always there.
+// The kernel's entries depend on its version; the client gets these, always in this order.
 static const u64 kept[] = { AT_HWCAP,  AT_PAGESZ, AT_CLKTCK,   AT_PHDR,       AT_PHENT,
                             AT_PHNUM,  AT_BASE,   AT_FLAGS,    AT_ENTRY,      AT_UID,
                             AT_EUID,   AT_GID,    AT_EGID,     AT_SECURE,     AT_RANDOM,
                             AT_HWCAP2, AT_EXECFN, AT_PLATFORM, AT_MINSIGSTKSZ };
 
 // Where strings go.
-struct place {
-    u64 at, dense; // the next page; from `dense` on they are not a page apart
+struct cursor {
+    u64 at, dense; // the next page; from `dense` on strings are packed
     u32 number;
 };
 
@@ -52,8 +52,8 @@ void stack_ranges(struct start *s)
     s->env_end = string_end(*last);
 }
 
-// Strings that begin at the same offset of their pages would all want the same set of D1.
-static char *put(struct place *p, const void *text, u64 len)
+// Strings that begin at the same offset of their pages would all map to the same set of D1.
+static char *put(struct cursor *p, const void *text, u64 len)
 {
     u64 offset = p->at < p->dense ? (p->number++ & 15) * 64 : 0;
     char *at = (char *)p->at + offset;
@@ -63,7 +63,7 @@ static char *put(struct place *p, const void *text, u64 len)
     return at;
 }
 
-static char *put_string(struct place *p, const char *text)
+static char *put_string(struct cursor *p, const char *text)
 {
     return put(p, text, strlen(text) + 1);
 }
@@ -85,7 +85,7 @@ static u64 value_of(const struct start *s, u64 type)
     return type == AT_PAGESZ ? PAGE_SIZE : type == AT_CLKTCK ? 100 : 0;
 }
 
-// Room for the stack down to `from`, from where it grows. False: something is there.
+// Maps the stack down to `from`; it grows down from there. False: another mapping is there.
 static bool make(u64 from)
 {
     u32 flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED_NOREPLACE;
@@ -94,7 +94,7 @@ static bool make(u64 from)
            (long)from;
 }
 
-static u64 *put_auxv(struct start *s, u64 *to, struct place *p)
+static u64 *put_auxv(struct start *s, u64 *to, struct cursor *p)
 {
     static const char none[16];
     const char *random = (const char *)value_of(s, AT_RANDOM);
@@ -115,7 +115,7 @@ static u64 *put_auxv(struct start *s, u64 *to, struct place *p)
     return (u64 *)(v + s->auxv_count);
 }
 
-// The strings of the environment that was given, in place of the kernel's pointers.
+// The number of strings in the given environment, which replaces the kernel's.
 static u64 count_given(const char *env, u64 bytes)
 {
     u64 n = 0;
@@ -125,7 +125,7 @@ static u64 count_given(const char *env, u64 bytes)
     return n;
 }
 
-static void put_env(struct start *s, char **envp, const char *env, u64 bytes, struct place *p)
+static void put_env(struct start *s, char **envp, const char *env, u64 bytes, struct cursor *p)
 {
     u64 n = 0;
 
@@ -147,7 +147,7 @@ void stack_pin(struct start *s, const char *env, u64 bytes)
 {
     u64 argc, envc, arrays, size = PINNED_STACK;
     u64 need = total(s->argv, &argc) + total(s->envp, &envc) + PAGE_SIZE;
-    struct place p = { 0 };
+    struct cursor p = { 0 };
     char **argv;
 
     if (env) {
@@ -160,7 +160,7 @@ void stack_pin(struct start *s, const char *env, u64 bytes)
     arrays = arrays > ARRAYS ? PAGE_UP(arrays) : ARRAYS;
     u64 *sp = (u64 *)(PINNED_STACK_END - size);
 
-    // A page for each of the strings, as long as all the others still fit behind it.
+    // A page for each string, as long as all the others still fit behind it.
     p.at = (u64)sp + arrays;
     p.dense = PINNED_STACK_END - PAGE_UP(need) - 4 * PAGE_SIZE;
     if (p.dense < p.at || !make((u64)sp - PAGE_SIZE)) {
@@ -171,7 +171,7 @@ void stack_pin(struct start *s, const char *env, u64 bytes)
     }
     argv = (char **)(sp + 1);
     sp[0] = argc;
-    // The auxiliary vector's strings come first: of these no run has more.
+    // The auxiliary vector's strings come first: their number is the same in every run.
     put_auxv(s, (u64 *)(argv + argc + 1 + envc + 1), &p);
     s->execfn = put_string(&p, s->execfn);
     for (u64 i = 0; i < argc; i++)

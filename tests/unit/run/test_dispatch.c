@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/run/dispatch.c: where a thread goes on, for each way in which it comes. Every other room
-// is a few lines that note that they were asked; going to translated code, ending and stepping
-// leave by longjmp.
+// engine/run/dispatch.c: where a thread continues after each entry into the dispatcher. Other files
+// are replaced by fakes that note their calls; entering translated code, exiting and stepping leave
+// by longjmp.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ void (*reentry_run)(struct thread *t);
 void (*reentry_finished)(struct thread *t);
 void (*reentry_control)(struct thread *t);
 
-// -- the call graph, and another processor: nobody asks for them here --
+// -- the call graph, and another processor: never called here --
 
 void calls_table(struct thread *t, const u8 *ret)
 {
@@ -116,7 +116,7 @@ bool emulate_insn(struct thread *t)
     return false;
 }
 
-// -- ways that do not come back --
+// -- functions that do not return --
 
 enum { ENTERED = 1, STEPPED, DIED, AGAIN };
 
@@ -144,7 +144,7 @@ _Noreturn void exit_process(struct thread *t, u32 kind, int code)
     longjmp(back, DIED);
 }
 
-// -- what was asked, a letter each, in their order --
+// -- the calls in their order, a letter each --
 
 static char asked[256];
 
@@ -170,8 +170,8 @@ void tcache_unlock(void)
 
 static struct fragment fragment[8]; // of the addresses 0x401000, 0x401010...
 static struct fragment_exit exits[8][2];
-static bool known[8]; // can be looked up
-static u32 full;      // so many translations meet a full cache
+static bool known[8]; // tcache_lookup() finds it
+static u32 full;      // for so many translations the cache is full
 static u64 fault_at;
 
 struct fragment *tcache_lookup(u64 pc)
@@ -224,7 +224,7 @@ struct fragment *translate_block(u64 pc, u64 *fault)
     return NULL;
 }
 
-// What is noted for children that come later is what is done here.
+// What is noted for later children matches what is done here.
 void pretranslate_note_block(const struct fragment *f)
 {
     assert_int_equal(locked, 1);
@@ -405,10 +405,10 @@ int clientmem_read(void *dst, u64 gaddr, u64 n)
 void int80_call(struct thread *t)
 {
     note('i');
-    t->pc += 16; // was refused: behind it
+    t->pc += 16; // was refused: continue behind it
 }
 
-static bool signal_first; // the call is to be made anew
+static bool signal_first; // the call is to be restarted
 
 void syscalls_slow(struct thread *t)
 {
@@ -432,7 +432,7 @@ void requests_answer(struct thread *t)
 
 static u32 partial_block, partial_insn;
 
-// Block 100 + n, of three instructions, is counted by counter n.
+// Block 100 + n has three instructions and counter n.
 struct spool_block *spooler_block_at(u32 index)
 {
     static struct spool_block b;
@@ -455,7 +455,7 @@ u64 stubs_at(enum stub s)
     return 0x1000 + s;
 }
 
-// Only their addresses are asked for.
+// Only their addresses are used.
 #define HELPER(name)            \
     void name(struct thread *t) \
     {                           \
@@ -501,7 +501,7 @@ void control_block(struct thread *of)
     note('b');
 }
 
-static u32 calls_begun, calls_ended; // as --collect-systime would have them
+static u32 calls_begun, calls_ended; // as --collect-systime counts them
 
 void systime_begin(struct thread *of)
 {
@@ -575,7 +575,7 @@ static int setup(void **state)
     return 0;
 }
 
-// By the way that the stub s leads to; NULL: dispatch_run itself.
+// Enters by the function that stub s calls; STUB_COUNT: by dispatch_run().
 static int go(enum stub s)
 {
     int how = setjmp(back);
@@ -633,7 +633,7 @@ static void test_exit(void **state)
     tb_config.chain = false;
     assert_int_equal(go(STUB_EXIT), ENTERED);
     assert_null(linked_from);
-    // While a thread was parked, what it comes from may have gone with the cache.
+    // While a thread was parked, the fragment that it comes from may have been flushed.
     tb_config.chain = true;
     fragment[3].exit[1].target = 0x401070;
     t->stop = STOP_SIGNAL | STOP_PARK;
@@ -644,7 +644,7 @@ static void test_exit(void **state)
     assert_string_equal(asked, "vptb");
 }
 
-// It looks at what it executes, and what the client goes on with is what it was.
+// It samples what it executes, and the client continues as before.
 static void test_look(void **state)
 {
     (void)state;
@@ -657,7 +657,7 @@ static void test_look(void **state)
     assert_null(linked_from);
 }
 
-// A fragment that is watched is entered, and the buffer is full, or it is an escape copy.
+// A watched fragment is entered, and the buffer is full, or it is an escape copy.
 static void test_watched(void **state)
 {
     (void)state;
@@ -668,7 +668,7 @@ static void test_watched(void **state)
     assert_null(linked_from);
 }
 
-// The way in is the one that is noted, as long as the fragment is watched.
+// While the fragment is watched, its entry is the one that notes it.
 static void test_entry(void **state)
 {
     (void)state;
@@ -681,7 +681,7 @@ static void test_entry(void **state)
     assert_int_equal(t->host, fragment[4].hpc + 9);
 }
 
-// A client request is answered behind its block, and that exit is never linked.
+// A client request is answered after its block, and that exit is never linked.
 static void test_request(void **state)
 {
     (void)state;
@@ -709,7 +709,7 @@ static void test_indirect(void **state)
     assert_null(filled);
 }
 
-// The fragment's own check of its bytes failed: it is not found, and one is made.
+// The fragment's check of its bytes failed: it is no longer found, and a new one is made.
 static void test_changed(void **state)
 {
     (void)state;
@@ -720,7 +720,7 @@ static void test_changed(void **state)
     check_entered(4);
     assert_string_equal(asked, "ktb");
     assert_int_equal(came, fragment[4].pc);
-    // An indirect branch went there: the next finds what was made.
+    // An indirect branch went there: the next one finds the new fragment.
     tb_config.ibl = true;
     for (u32 i = 0; i < 2; i++) {
         filled = NULL;
@@ -750,10 +750,10 @@ static void test_faults(void **state)
     assert_int_equal(fault.code, SEGV_MAPERR);
     assert_int_equal(fault.addr, 1ul << 47);
     assert_int_equal(fault.trapno, 14);
-    assert_int_equal(fault.err, 0x14); // fetched by the program, not there
+    assert_int_equal(fault.err, 0x14); // a fetch in user mode, not present
     t->pc = 0x401fff;
     fault_at = 0x402000;
-    mapped = true; // but may not be executed
+    mapped = true; // but not executable
     assert_int_equal(go(STUB_COUNT), ENTERED);
     assert_int_equal(fault.code, SEGV_ACCERR);
     assert_int_equal(fault.addr, 0x402000);
@@ -780,7 +780,7 @@ static void test_step(void **state)
     assert_int_equal(t->step_counter, 0);
     assert_int_equal(header.n_stepped, 1);
     assert_int_equal(locked, 0);
-    bytes = 0x80cd; // int 0x80, refused, and on behind it: nothing is linked
+    bytes = 0x80cd; // int 0x80, refused, continues behind it: nothing is linked
     t->exit_id = fragment_exit_id(3, 0);
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(2);
@@ -790,8 +790,8 @@ static void test_step(void **state)
     bytes = 0;
 }
 
-// No room: everybody is stopped, what is recorded is simulated, then all goes. From where the
-// thread came is gone with it.
+// The cache is full: the world stops, records are replayed, then everything is flushed, also the
+// fragment that the thread came from.
 static void test_full(void **state)
 {
     (void)state;
@@ -803,7 +803,7 @@ static void test_full(void **state)
     assert_null(linked_from);
 }
 
-// --stress-flush=8: the cache is emptied before the 9th translation; then after an eighth more.
+// --stress-flush=8: the cache is flushed before the 9th translation; then after an eighth more.
 static void test_stress_flush(void **state)
 {
     u32 flushes[40], n = 0;
@@ -820,7 +820,7 @@ static void test_stress_flush(void **state)
     }
     assert_int_equal(n, 3);
     assert_int_equal(flushes[0], 9);
-    assert_int_equal(flushes[1], 9 + 11); // 8 + 8 / 8 + 1 = 10 go by
+    assert_int_equal(flushes[1], 9 + 11); // 8 + 8 / 8 + 1 = 10 translations in between
     assert_int_equal(flushes[2], 20 + 13);
 }
 
@@ -839,13 +839,13 @@ static void test_syscalls(void **state)
     check_entered(2);
     assert_int_equal(t->regs[R_RCX], 0x401020);
     assert_string_equal(asked, "ctbtb");
-    t->sc_post = 40; // with something to be done behind it
+    t->sc_post = 40; // with a post handler
     assert_int_equal(go(STUB_SYSCALL_DONE), ENTERED);
     assert_string_equal(asked, "ctbtbe");
     assert_int_equal(calls_begun, 1);
     assert_int_equal(calls_ended, 3);
     assert_int_equal(t->sc_post, 0);
-    // In an escape copy the call is not made: all but it of the block's three instructions count.
+    // In an escape copy the call is not made: the block's other two instructions count.
     counters[6] = 10;
     t->sc_block = 107;
     t->sc_next = 0x401032;
@@ -856,8 +856,8 @@ static void test_syscalls(void **state)
     assert_int_equal(partial_insn, 2);
 }
 
-// A call that is made anew is counted once: the first time is taken back, with what the block had
-// counted for it; one that has been made, or that a handler returns to, is left as it is.
+// A restarted call is counted once: the first time is subtracted, with what the block had counted
+// for it. A call that was made, or that a handler returns to, is not changed.
 static void test_made_anew(void **state)
 {
     (void)state;
@@ -877,12 +877,12 @@ static void test_made_anew(void **state)
     assert_int_equal(go(STUB_COUNT), ENTERED);
     assert_int_equal(counters[6], 9);
     t->sc_anew = 107;
-    t->sc_next = fragment[0].pc; // it has been made
+    t->sc_next = fragment[0].pc; // it was made
     t->pc = fragment[0].pc;
     assert_int_equal(go(STUB_COUNT), ENTERED);
     assert_int_equal(counters[6], 9);
     assert_int_equal(t->sc_anew, 0);
-    // One that a signal came before, and one that was made.
+    // One that a signal preceded, and one that was made.
     for (u32 made = 0; made < 2; made++) {
         counters[6] = 10;
         t->sc_block = 107;
@@ -894,7 +894,7 @@ static void test_made_anew(void **state)
     }
 }
 
-// --dump-every-bb: asked at each block, and only while instructions are counted.
+// --dump-every-bb: called for each block, and only while instructions are counted.
 static void test_each_block(void **state)
 {
     (void)state;
@@ -909,8 +909,8 @@ static void test_each_block(void **state)
     tb_config.each_block = tb_config.counts = false;
 }
 
-// A call that was broken off for a request from outside: it is made again by the gate, or the
-// instruction is executed again, or it ends as a handler that does not restart it wants.
+// A call that was interrupted for a request from outside: the gate makes it again, or the
+// instruction is executed again, or it fails because a handler does not restart it.
 static void test_broken_off(void **state)
 {
     (void)state;
@@ -929,19 +929,19 @@ static void test_broken_off(void **state)
     assert_string_equal(asked, "=tb");
     memset(asked, 0, sizeof(asked));
     next_call = CONTROL_OVER;
-    t->regs[R_RAX] = 55; // says control_call()
+    t->regs[R_RAX] = 55; // set by control_call()
     assert_int_equal(go(STUB_COUNT), ENTERED);
     check_entered(1);
     assert_int_equal(t->regs[R_RAX], 55);
     assert_int_equal(own.again, AGAIN_NOT);
     assert_string_equal(asked, "=tb");
     memset(asked, 0, sizeof(asked));
-    // asked just now: that is looked at first
+    // a request that has just arrived is handled first
     next_call = CONTROL_AGAIN;
     if (!setjmp(back))
         reentry_control(t);
     assert_string_equal(asked, "?p=");
-    // What it is to look at is not left: the gate would lead back here for ever.
+    // No bit of STOP_* stays set: the gate would lead back here forever.
     memset(asked, 0, sizeof(asked));
     own.again = AGAIN_INTERRUPTED;
     stop_set(t, STOP_LOOK);
@@ -950,7 +950,7 @@ static void test_broken_off(void **state)
     assert_int_equal(own.again, AGAIN_INTERRUPTED);
 }
 
-// A call that goes on for its rest: each part is looked at when it is over.
+// A call that is made in parts: control_call() is called after each part.
 static void test_part_over(void **state)
 {
     (void)state;
@@ -987,7 +987,7 @@ static void test_handed_down(void **state)
     assert_ptr_equal(reentry_finished, dispatch_calls[STUB_SYSCALL_DONE]);
     assert_ptr_equal(dispatch_calls[STUB_VEC], helpers_vec);
     assert_ptr_equal(dispatch_calls[STUB_REP], rep_simulate);
-    assert_null(dispatch_calls[STUB_ENTER]); // a place in the code calls nobody
+    assert_null(dispatch_calls[STUB_ENTER]); // a mere label in the code calls no function
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/run/emulate.c: what the engine executes itself, where a program is shown another processor
-// or time is made up: which instructions, what they answer, and which are left to the processor.
+// engine/run/emulate.c: which instructions the engine emulates, with another processor (--cpu) or
+// virtual time; their results; and which are left to the processor.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,9 +44,9 @@ u64 vtsc_random(struct thread *of)
 }
 
 static u64 read_at;
-static u16 there; // what is read; 0: nothing can be
+static u16 there; // what is read; 0: reads fail
 
-// What branches that name a code segment read and write: the memory from FAR_AT on.
+// The memory that far branches read and write, from FAR_AT on.
 #define FAR_AT 0x7000ul
 
 static u8 far_memory[64];
@@ -83,7 +83,7 @@ int clientmem_read(void *to, u64 from, u64 n)
 }
 
 static bool refuses;
-static u32 set_to; // which selector was to be loaded, plus one
+static u32 set_to; // the selector that was to be loaded, plus one
 
 bool selector_set(struct thread *of, u16 selector)
 {
@@ -145,10 +145,10 @@ static void test_cpuid(void **state)
     assert_true(RUN("\x0f\xa2"));
     assert_int_equal(t->regs[R_RAX], 21);
     t->regs[R_RAX] = 7;
-    t->regs[R_RCX] = 2; // there is none
+    t->regs[R_RCX] = 2; // no such subleaf
     assert_true(RUN("\x0f\xa2"));
     assert_int_equal(t->regs[R_RAX] | t->regs[R_RBX] | t->regs[R_RCX] | t->regs[R_RDX], 0);
-    assert_false(RUN("\x0f\x31")); // time is not made up
+    assert_false(RUN("\x0f\x31")); // time is not virtual
     assert_false(RUN("\x90"));
 }
 
@@ -160,7 +160,7 @@ static bool has_xgetbv1(void)
     return a & 4;
 }
 
-// States that the program is shown, and of these the ones in use.
+// XCR0 as --cpu sets it, and which of its states are in use.
 static void test_xgetbv(void **state)
 {
     bool xsave = cpu.xsave;
@@ -180,7 +180,7 @@ static void test_xgetbv(void **state)
     t->regs[R_RCX] = 2;
     assert_false(RUN("\x0f\x01\xd0"));
     t->regs[R_RCX] = 1;
-    assert_false(RUN("\x0f\x01\xd0")); // it is shown no such thing
+    assert_false(RUN("\x0f\x01\xd0")); // --cpu has no xgetbv1
     if (xsave && has_xgetbv1()) {
         cpu_set_add(&header.cpu.features, CPU_XGETBV1);
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
@@ -215,7 +215,7 @@ static void test_time(void **state)
     assert_false(RUN("\x0f\xa2"));
 }
 
-// What is loaded into %gs, read from where: by hand from the manual's encodings.
+// What is loaded into %gs, and its address: by hand from the manual's encodings.
 static void test_selector_loaded(void **state)
 {
     static const struct {
@@ -248,7 +248,7 @@ static void test_selector_loaded(void **state)
         assert_int_equal(set_to, 0x2c);
     }
     set_to = 0;
-    assert_false(RUN("\x64\x8e\x2f")); // fs:[rdi] is the processor's
+    assert_false(RUN("\x64\x8e\x2f")); // fs:[rdi] is left to the processor
     assert_false(RUN("\x8e\x27"));     // and so is %fs
     there = 0;
     assert_false(RUN("\x8e\x2f"));
@@ -265,7 +265,7 @@ static void test_selector_loaded(void **state)
     assert_int_equal(t->regs[R_RSP], 0x5008);
     assert_true(RUN("\x66\x0f\xa9"));
     assert_int_equal(t->regs[R_RSP], 0x500a);
-    refuses = true; // the fault is the processor's to raise
+    refuses = true; // the processor has to raise the fault
     assert_false(RUN("\x0f\xa9"));
     assert_int_equal(t->regs[R_RSP], 0x500a);
     assert_false(RUN("\x8e\xef"));
@@ -299,7 +299,7 @@ static int setup_far(void **state)
     return setup(state);
 }
 
-// A far return, jump, call or iret: done (it went to `target`), or left to the processor with
+// A far return, jump, call or iret: emulated (it went to `target`), or left to the processor with
 // nothing changed.
 static bool goes(const char *bytes, u32 n, u64 target, u64 sp)
 {
@@ -348,14 +348,14 @@ static void test_far_return(void **state)
     t->regs[R_RSP] = FAR_AT + 16;
     PUT(FAR_AT + 16, 8, 0x7f1234567890, 0xabcdef0000000000 | USER64); // only 16 bits of it count
     assert_true(GOES("\x48\xcb", 0x7f1234567890, FAR_AT + 32));
-    assert_true(t->rflags == (FLAGS_INITIAL | FLAG_ZF)); // as they were
+    assert_true(t->rflags == (FLAGS_INITIAL | FLAG_ZF)); // unchanged
     assert_true(GOES("\x48\xca\xf0\xff", 0x7f1234567890, FAR_AT + 32 + 0xfff0));
-    assert_false(GOES("\xcb", 0, 0)); // of 32 bits: its selector is in the other half
+    assert_false(GOES("\xcb", 0, 0)); // 32-bit words: the selector is in the other half
     PUT(FAR_AT + 16, 4, 0x89abcdef, USER64);
     assert_true(GOES("\xcb", 0x89abcdef, FAR_AT + 24));
     assert_true(GOES("\xca\x08\x00", 0x89abcdef, FAR_AT + 32));
     assert_false(GOES("\x66\xcb", 0, 0));
-    PUT(FAR_AT + 16, 8, cpu_task_size(), USER64); // and what is not canonical
+    PUT(FAR_AT + 16, 8, cpu_task_size(), USER64); // and a target that is not canonical
     assert_false(GOES("\x48\xcb", 0, 0));
     PUT(FAR_AT + 16, 8, cpu_task_size() - 1, USER64);
     assert_true(GOES("\x48\xcb", cpu_task_size() - 1, FAR_AT + 32));
@@ -364,7 +364,7 @@ static void test_far_return(void **state)
         assert_false(GOES("\x48\xcb", 0, 0));
     }
     PUT(FAR_AT + 16, 8, 0x402000, USER64);
-    t->rflags |= FLAG_AC; // the stack may not be aligned
+    t->rflags |= FLAG_AC; // the stack may be misaligned
     assert_false(GOES("\x48\xcb", 0, 0));
     t->rflags = 0;
     far_readable = false;
@@ -383,9 +383,9 @@ static void test_interrupt_return(void **state)
     PUT(FAR_AT + 16, 8, 0x402000, USER64, IRET_FLAGS, 0x8001, 0x2b);
     assert_true(GOES("\x48\xcf", 0x402000, 0x8001));
     assert_true(t->rflags == IRET_FLAGS); // without FLAG_ZF
-    assert_false(GOES("\x48\xcf", 0, 0)); // checks of alignment are on
+    assert_false(GOES("\x48\xcf", 0, 0)); // alignment checks are on
     t->rflags = 0;
-    PUT(FAR_AT + 16, 8, 0x402000, USER64, 0x3000, 0x8001, 0x2b); // not the program's to change
+    PUT(FAR_AT + 16, 8, 0x402000, USER64, 0x3000, 0x8001, 0x2b); // the program cannot change IOPL
     assert_true(GOES("\x48\xcf", 0x402000, 0x8001));
     assert_true(t->rflags == FLAGS_INITIAL);
     for (u32 i = 0; i < sizeof(not_here) / sizeof(*not_here); i++) {
@@ -420,7 +420,7 @@ static void test_far_branch(void **state)
     assert_int_equal(word, 0x401003);
     memcpy(&word, far_memory + 8, 8);
     assert_int_equal(word, USER64);
-    cpu.amd = true; // m16:32, in spite of REX.W: not ours
+    cpu.amd = true; // m16:32, in spite of REX.W: not emulated
     assert_false(GOES("\x48\xff\x2f", 0, 0));
     assert_false(GOES("\x48\xff\x1f", 0, 0));
     PUT(FAR_AT + 40, 4, 0x89abcdef, USER64);
@@ -430,7 +430,7 @@ static void test_far_branch(void **state)
     assert_true(word == ((u64)USER64 << 32 | 0x401002));
     cpu.amd = false;
     assert_true(GOES("\xff\x2f", 0x89abcdef, FAR_AT + 16));
-    assert_false(GOES("\xff\x1f", 0, 0)); // what lies above the selector, each decides for itself
+    assert_false(GOES("\xff\x1f", 0, 0)); // what is above the selector depends on the processor
     assert_false(GOES("\x64\xff\x2f", 0, 0));
     assert_false(GOES("\x66\xff\x2f", 0, 0));
     PUT(FAR_AT + 40, 4, 0x402000, 0x23);

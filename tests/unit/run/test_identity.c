@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // engine/run/identity.c: what a program's number depends on, and what not. The engine is a page
-// with an ELF header at ENGINE_BASE, where this program has nothing.
+// with an ELF header at ENGINE_BASE, where this program has no mapping.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define PT_LOAD 1
 #define PT_NOTE 4
 
-static u64 unreadable; // notes that begin there
+static u64 unreadable; // notes that begin there cannot be read
 
 int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
@@ -75,20 +75,20 @@ static void test_same(void **state)
 
     (void)state;
     assert_int_equal(of(0), was);
-    assert_int_equal(of(1), was); // elsewhere
-    // Code is not looked at; nor what the file says besides.
+    assert_int_equal(of(1), was); // at another address
+    // Code and other contents of the file do not matter.
     memory[0][0x1ff] = memory[0][0x220] = memory[0][0x7ff] = 'x';
     assert_int_equal(of(0), was);
     program.entry = 5;
     program.fd = 7;
-    program.phdr[3].type = PT_NOTE; // there is no fourth
+    program.phdr[3].type = PT_NOTE; // beyond phnum
     assert_int_equal(of(0), was);
     engine[511] = engine[512 + 36] = 'x';
     engine[63] = 'x';
     assert_int_equal(of(0), was);
 }
 
-// Each byte of the notes, of which 1024 are looked at.
+// Each byte of the notes matters, up to 1024.
 static void test_notes(void **state)
 {
     u64 was = of(0);
@@ -112,7 +112,7 @@ static void test_notes(void **state)
     assert_int_equal(of(0), was);
 }
 
-// Each byte of the program's headers.
+// Each byte of the program headers matters.
 static void test_headers(void **state)
 {
     u64 was = of(0);
@@ -131,7 +131,7 @@ static void test_headers(void **state)
     assert_int_not_equal(of(0), was);
 }
 
-// Notes that the program has unmapped, or says it has, are nobody's fault.
+// Notes that are not mapped, or that the program only claims to have, are skipped.
 static void test_unreadable(void **state)
 {
     u64 was = of(0), without;
@@ -142,7 +142,7 @@ static void test_unreadable(void **state)
     assert_int_not_equal(without, was);
     memory[0][0x200] = 'x';
     assert_int_equal(of(0), without);
-    memory[0][0x800] = 'x'; // the others are looked at
+    memory[0][0x800] = 'x'; // the others still matter
     assert_int_not_equal(of(0), without);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/run/launch.c: from an initial stack as the kernel makes it to the client's first
-// instruction. Other rooms are a few lines that note what they were given; the program "is" mapped
-// where the test says. The order of it all is the list of letters that they leave.
+// instruction. Other files are replaced by fakes that note their arguments; the program "is" mapped
+// where the test says. Each fake appends a letter: this shows the order of the calls.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static struct spool_header header;
 struct spool_header *spool;
 const void *const dispatch_calls[STUB_COUNT];
 
-// -- other rooms --
+// -- fakes of other files --
 
 static char order[64];
 
@@ -187,14 +187,14 @@ bool vmmapfile_walk(bool (*take)(const struct vmmapfile_line *, void *), void *a
 }
 
 static u64 cache_limit;
-static u32 cache_kib, cache_room; // what it may be at most
+static u32 cache_kib, cache_max; // what it may be at most
 
 int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
 {
     assert_ptr_equal(calls, dispatch_calls);
     cache_limit = limit;
     cache_kib = kib;
-    if (kib > cache_room)
+    if (kib > cache_max)
         return -ENOMEM;
     note('c');
     return 0;
@@ -265,10 +265,10 @@ void environ_save(char *const *envp)
     assert_string_equal(envp[0], "A=1");
 }
 
-void config_init(u64 i1_room, u64 d1_room)
+void config_init(u64 i1_size, u64 d1_size)
 {
-    assert_int_equal(i1_room, TA_I1_SIZE);
-    assert_int_equal(d1_room, TA_D1_SIZE);
+    assert_int_equal(i1_size, TA_I1_SIZE);
+    assert_int_equal(d1_size, TA_D1_SIZE);
     note('f');
 }
 
@@ -303,7 +303,7 @@ void counting_init(void)
     note('k');
 }
 
-// with --cpu alone
+// only with --cpu
 u64 cpu_show(u64 xcr0)
 {
     (void)xcr0;
@@ -311,7 +311,7 @@ u64 cpu_show(u64 xcr0)
     return 0;
 }
 
-// with --reproducible alone
+// only with --reproducible
 bool vmmap_find(u64 addr, struct vmmap_info *out)
 {
     (void)addr;
@@ -375,7 +375,7 @@ _Noreturn void start_native(u64 rsp, u64 rip)
 
 // -- the test's side --
 
-// What the kernel puts there: argc, the engine's two arguments, the client's, environment, vector.
+// As the kernel makes it: argc, the engine's two arguments, the client's, environment, vector.
 static u64 stack[64], *auxv;
 static char random16[16];
 
@@ -440,12 +440,12 @@ static int setup(void **state)
     memset(images, 0, sizeof(images));
     program = (struct elf_file){ .kind = ELF_LOADABLE, .phnum = 9 };
     interp = (struct elf_file){ .kind = ELF_LOADABLE, .low = 0, .high = 0x35000 };
-    // No break so low is taken by the kernel: it is emulated, and this process keeps its own.
+    // The kernel refuses a break so low: it is emulated, and this process keeps its own.
     images[0] = (struct elf_image){ .entry = 0x401500, .phdr = 0x400040, .brk = 0x1001 };
     images[1] = (struct elf_image){ .entry = 0x7f0000001000, .bias = 0x7f0000000000 };
     first_examined = false;
     mapped = 0;
-    cache_room = ~0u;
+    cache_max = ~0u;
     header.log_fd = 900;
     header.s_program = 1;
     push_stack("./prog", "901,902");
@@ -498,11 +498,11 @@ static void test_vector(void **state)
     assert_string_equal((char *)aux(AT_EXECFN), "./prog");
     assert_int_equal(aux(AT_SYSINFO_EHDR), 0x7ffff7fd0000);
     assert_int_equal(aux(AT_HWCAP2), 0xabc);
-    assert_int_equal(aux(AT_RSEQ_ALIGN), ~0ul); // not to be had
+    assert_int_equal(aux(AT_RSEQ_ALIGN), ~0ul); // removed: not supported
     assert_int_equal(aux(AT_RSEQ_FEATURE_SIZE), ~0ul);
-    assert_int_equal(auxv[2 * 10], AT_NULL); // 13 less 2, the last of them this
+    assert_int_equal(auxv[2 * 10], AT_NULL); // 13 less 2 entries, this is the last
     assert_memory_equal(random16, "Quern: no chance", 16);
-    // 2 GiB below the end of the code cache, 64 MiB up; and right below it.
+    // 2 GiB below the end of the code cache, plus 64 MiB; and right below the cache.
     assert_int_equal(hints[0], 0x7fff74000000);
     assert_int_equal(hints[1], 0x7fffe0000000 - 0x35000);
 }
@@ -518,8 +518,8 @@ static void test_options(void **state)
     assert_string_equal(order, "SOvfcmxTiRCgltBeqkKpdsbyG");
 }
 
-// Below the lowest of the vDSO's parts; where these lie above the stack, where the kernel puts
-// mappings now.
+// Below the lowest part of the vDSO; where that is above the stack, where the kernel puts mappings
+// now.
 static void test_cache(void **state)
 {
     (void)state;
@@ -534,10 +534,10 @@ static void test_cache(void **state)
     u64 probe = (u64)sys_mmap(cache_limit - 4096, 4096, PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-    assert_int_equal(probe, cache_limit - 4096); // free, and given back
+    assert_int_equal(probe, cache_limit - 4096); // free: the probe was unmapped
     sys_munmap(probe, 4096);
     setup(state);
-    cache_room = 20000; // halved until there is room
+    cache_max = 20000; // halved until it fits
     assert_int_equal(launch(), 1);
     assert_int_equal(cache_kib, 16384);
     assert_int_equal(header.cache_kib, 16384);
@@ -562,8 +562,8 @@ static void test_cache(void **state)
     assert_int_equal(cache_kib, 5000);
 }
 
-// Said on standard error, with the status of what cannot begin; the first of the descriptors is the
-// spool's.
+// A message on standard error, and the status of a program that cannot start; the first of the
+// descriptors is the spool's.
 static void test_refused(void **state)
 {
     static const char said[] =
@@ -596,7 +596,7 @@ static void test_refused(void **state)
     }
 }
 
-// What --native leaves: nothing of the engine's is made.
+// --native: the engine makes nothing of its own.
 static void test_native(void **state)
 {
     (void)state;
@@ -613,10 +613,10 @@ static void test_other_ways(void **state)
     program.kind = ELF_SCRIPT;
     assert_int_equal(launch(), 3);
     setup(state);
-    push_stack("./prog", "901,902,903"); // of an exec: the old spool goes
+    push_stack("./prog", "901,902,903"); // after an exec: the old spool is removed
     assert_int_equal(launch(), 1);
     assert_int_equal(strncmp(order, "So", 2), 0);
-    // It is closed when it has been removed.
+    // It is closed after it was removed.
     assert_int_equal(sys_call2(SYS_dup2, 0, 903), 903);
     setup(state);
     push_stack("./prog", "901,902,903");
@@ -624,8 +624,8 @@ static void test_other_ways(void **state)
     assert_int_equal(sys_fcntl(903, F_GETFD, 0), -EBADF);
 }
 
-// By whose name a file is executed that no exec has opened: by that which the program was given, if
-// it has a slash, and else by the path where it was found.
+// The name of a file that no exec has opened: argv[0] if it has a slash, else the path where it was
+// found.
 static void test_execfn(void **state)
 {
     static const char *const given[] = { "./mine", "prog", "/usr/mine" };
@@ -647,7 +647,7 @@ static void test_execfn(void **state)
     assert_string_equal(named, "./prog");
 }
 
-// The name that ps shows: 15 characters of the file's.
+// The name that ps shows: 15 characters of the file name.
 static void test_name(void **state)
 {
     char name[16];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/run/stack.c: where the kernel's strings lie, and the stack that --reproducible makes
-// instead: at one address, with all that was on the kernel's, each string in a page of its own as
-// long as there is room.
+// engine/run/stack.c: where the kernel's strings are, and the stack that --reproducible makes
+// instead: at a fixed address, with everything from the kernel's, each string in a page of its own
+// as long as there is space.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +89,7 @@ static u64 value_of(u64 type)
     return 0;
 }
 
-// The strings in their order: each is a page behind the one before, and 64 bytes further in it.
+// The strings in their order: each is a page after the previous one, at an offset 64 bytes larger.
 static void test_pinned(void **state)
 {
     static const char *const texts[] = { "x86_64", "/bin/prog", "prog", "-x", "A=1", "B=22" };
@@ -111,7 +111,7 @@ static void test_pinned(void **state)
     assert_int_equal(value_of(AT_PHNUM), 9);
     assert_int_equal(value_of(AT_ENTRY), 0x401000);
     assert_int_equal(value_of(AT_MINSIGSTKSZ), 3000);
-    assert_int_equal(value_of(AT_PAGESZ), 4096); // the kernel has not said
+    assert_int_equal(value_of(AT_PAGESZ), 4096); // the kernel gave none
     assert_int_equal(value_of(AT_CLKTCK), 100);
     assert_int_equal(value_of(AT_BASE), 0);
     assert_memory_equal((const char *)value_of(AT_RANDOM), random_bytes, 16);
@@ -128,7 +128,7 @@ static void test_pinned(void **state)
     }
 }
 
-// Another environment than the kernel's: its strings, and all of it once more for the kernel.
+// An environment that replaces the kernel's: its strings, and a copy of all of it for the kernel.
 static void test_environment(void **state)
 {
     static const char env[] = "C=3\0DD=4\0E=";
@@ -148,7 +148,7 @@ static void test_environment(void **state)
     assert_int_equal((u64)s.sp, END - PINNED_STACK);
 }
 
-// None at all.
+// An empty environment.
 static void test_no_environment(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void test_no_environment(void **state)
     assert_int_equal(s.env_start, s.env_end);
 }
 
-// Where not all of them can have a page, the stack is larger, and those that follow lie densely.
+// Where not all of them can have a page, the stack is larger, and the last ones are packed.
 static void test_many(void **state)
 {
     static char text[2000][8], *many[2003];
@@ -186,7 +186,7 @@ static void test_many(void **state)
     assert_in_range(dense, 1, 1998);
 }
 
-// What lies there already stays, and the stack is the kernel's.
+// A mapping that is there already stays, and the stack is the kernel's.
 static void test_in_the_way(void **state)
 {
     u64 there = END - PAGE_SIZE;
