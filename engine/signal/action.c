@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The client's table of signal handlers. The kernel's dispositions are
-// a pure function of the client's (kernel_action below): the engine's entry where the client has a
-// handler, where the default would end the process (so that the profile is written) and for the
-// synchronous signals; exactly the client's disposition elsewhere, so that ignored signals, stops
-// and SIGCHLD's default interrupt nothing that they would not interrupt natively.
+// The client's table of signal handlers. The kernel's dispositions are a pure function of the
+// client's (kernel_action below): the engine's entry where the client has a handler, where the
+// default would end the process (the profile has to be written) and for the synchronous signals;
+// exactly the client's disposition elsewhere: ignored signals, stops and SIGCHLD's default
+// interrupt only what they interrupt natively.
 
 #include "engine/signal/action.h"
 
@@ -44,12 +44,13 @@ static void kernel_action(int sig, const struct k_sigaction *client, struct k_si
     }
     kernel->handler = entry;
     kernel->flags |= SA_SIGINFO | SA_ONSTACK;
-    // Whether an interrupted call begins anew is the kernel's decision, by the client's own flag.
+    // The kernel decides whether an interrupted call is restarted, by the client's own flag.
     if (client->handler == SIG_DFL || client->handler == SIG_IGN)
         kernel->flags |= SA_RESTART;
     else
         kernel->flags |= client->flags & SA_RESTART;
-    // What the engine does in a handler may fault, too; who sends such a signal is put aside.
+    // Engine code in a handler may fault, too; such a signal that was sent is put aside
+    // (handler.c).
     if (ours)
         kernel->flags |= SA_NODEFER;
     kernel->mask = SIGNAL_ALL_BUT_SYNC;
@@ -73,7 +74,7 @@ struct signal_table *action_table_inherited(void)
 
         if (sig == SIGKILL || sig == SIGSTOP || sys_sigaction(sig, NULL, &old))
             continue;
-        // Over an exec only "ignore" survives.
+        // Only "ignore" survives an exec.
         table->act[sig].handler = old.handler == SIG_IGN ? SIG_IGN : SIG_DFL;
         apply(sig, &table->act[sig]);
     }
@@ -105,7 +106,7 @@ void action_table_reset(struct signal_table *table)
         if (act->handler != SIG_IGN)
             memset(act, 0, sizeof(*act));
         if (sig != SIGKILL && sig != SIGSTOP)
-            apply(sig, act); // the kernel has reset all of them, also those that are the engine's
+            apply(sig, act); // the kernel has reset all of them, also the engine's
     }
 }
 

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: MIT
-// Signals of a process that nobody lets in yet (common.h).
+// Signals of a process that no thread lets in yet (common.h).
 //
 // Invariants
-// - Who writes or reads a place's contents has set its state from FREE or FULL to BUSY; no lock is
-//   taken, for handlers come here.
+// - A thread that writes or takes the contents of an entry has set its state from FREE or FULL to
+//   BUSY. There is no lock, because handlers call this.
 #include "engine/signal/common.h"
 
 #include "engine/base/nolibc.h"
 
-#define PLACES 64
+#define ENTRIES 64
 
 enum { FREE, BUSY, FULL };
 
-static struct place {
+static struct entry {
     u32 state;
     s32 tgid;
     struct k_siginfo info;
-} places[PLACES];
+} table[ENTRIES];
 
-static u32 used;  // places that are not free: mostly 0, and then nobody looks at them
-static bool ever; // one has not been free
+static u32 used;      // entries that are not free: mostly 0, and then nobody searches the table
+static bool was_used; // an entry was used at some time
 
-static bool turn(struct place *p, u32 from, u32 to)
+static bool turn(struct entry *p, u32 from, u32 to)
 {
     return __atomic_compare_exchange_n(&p->state, &from, to, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
 }
 
-static void clear(struct place *p)
+static void clear(struct entry *p)
 {
     __atomic_store_n(&p->state, FREE, __ATOMIC_SEQ_CST);
     __atomic_fetch_sub(&used, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool is_of(const struct place *p, s32 tgid, u64 set)
+static bool is_of(const struct entry *p, s32 tgid, u64 set)
 {
     return __atomic_load_n(&p->state, __ATOMIC_SEQ_CST) == FULL && p->tgid == tgid &&
            (SIGBIT(p->info.signo) & set);
@@ -43,8 +43,8 @@ bool common_put(s32 tgid, const struct k_siginfo *info)
 {
     if (info->signo < SIGRTMIN && (common_pending(tgid) & SIGBIT(info->signo)))
         return true;
-    __atomic_store_n(&ever, true, __ATOMIC_SEQ_CST);
-    for (struct place *p = places; p < places + PLACES; p++) {
+    __atomic_store_n(&was_used, true, __ATOMIC_SEQ_CST);
+    for (struct entry *p = table; p < table + ENTRIES; p++) {
         if (!turn(p, FREE, BUSY))
             continue;
         p->tgid = tgid;
@@ -57,11 +57,11 @@ bool common_put(s32 tgid, const struct k_siginfo *info)
 }
 
 // As the kernel: the lowest number first.
-static struct place *lowest(s32 tgid, u64 set)
+static struct entry *lowest(s32 tgid, u64 set)
 {
-    struct place *best = NULL;
+    struct entry *best = NULL;
 
-    for (struct place *p = places; p < places + PLACES; p++)
+    for (struct entry *p = table; p < table + ENTRIES; p++)
         if (is_of(p, tgid, set) && (!best || p->info.signo < best->info.signo))
             best = p;
     return best;
@@ -71,10 +71,10 @@ int common_take(s32 tgid, u64 set, struct k_siginfo *info)
 {
     if (!__atomic_load_n(&used, __ATOMIC_SEQ_CST))
         return 0;
-    for (struct place *p; (p = lowest(tgid, set));) {
+    for (struct entry *p; (p = lowest(tgid, set));) {
         if (!turn(p, FULL, BUSY))
             continue;
-        if (p->tgid != tgid || !(SIGBIT(p->info.signo) & set)) { // another one by now
+        if (p->tgid != tgid || !(SIGBIT(p->info.signo) & set)) { // a different signal by now
             __atomic_store_n(&p->state, FULL, __ATOMIC_SEQ_CST);
             continue;
         }
@@ -91,7 +91,7 @@ u64 common_pending(s32 tgid)
 
     if (!__atomic_load_n(&used, __ATOMIC_SEQ_CST))
         return 0;
-    for (struct place *p = places; p < places + PLACES; p++)
+    for (struct entry *p = table; p < table + ENTRIES; p++)
         if (is_of(p, tgid, ~0ul))
             pending |= SIGBIT(p->info.signo);
     return pending;
@@ -99,9 +99,9 @@ u64 common_pending(s32 tgid)
 
 void common_forget(s32 tgid)
 {
-    if (!__atomic_load_n(&ever, __ATOMIC_SEQ_CST)) // nor does a child touch the table's pages
+    if (!__atomic_load_n(&was_used, __ATOMIC_SEQ_CST)) // a child then does not touch the table
         return;
-    for (struct place *p = places; p < places + PLACES; p++) {
+    for (struct entry *p = table; p < table + ENTRIES; p++) {
         if (!tgid)
             p->state = FREE;
         else if (is_of(p, tgid, ~0ul) && turn(p, FULL, BUSY))

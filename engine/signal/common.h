@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Signals that were sent to a process and that none of its threads lets in, of those that the
-// kernel's masks never hold back (SIGNAL_NEVER_BLOCKED): the first thread that opens takes them.
+// Held signals of processes: signals of SIGNAL_NEVER_BLOCKED, which the kernel does not block, sent
+// to a process whose threads all block them. The first thread that unblocks one takes it.
 #ifndef QUERN_ENGINE_COMMON_H
 #define QUERN_ENGINE_COMMON_H
 
 #include "engine/base/sys.h"
 
-// Keeps a signal for process tgid; of an ordinary signal one is enough. False: there is no room.
+// Stores a signal for process tgid; an ordinary signal is stored once. False: the table is full.
 // @signal-safe
 bool common_put(s32 tgid, const struct k_siginfo *info);
 
-// Takes one of `set` out (info stored): its number, 0 when there is none. @signal-safe
+// Removes one of `set` (info stored): its number, or 0 when there is none. @signal-safe
 int common_take(s32 tgid, u64 set, struct k_siginfo *info);
 
-// Which there are for tgid.
+// The set of stored signals for tgid.
 u64 common_pending(s32 tgid);
 
-// The process has ended, or (0) this is another process, forked: nothing of it is kept.
+// Drops the signals of a process that has exited, or (0) all of them, in a forked child.
 void common_forget(s32 tgid);
 
 #endif

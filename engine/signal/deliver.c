@@ -39,8 +39,8 @@ static bool deliver_failed(struct thread *t, int sig)
     return deliver(t, &segv, true);
 }
 
-// The mask is closed, p no longer in its slot. sync: the client caused it, so it can be neither
-// blocked nor ignored.
+// The mask is closed, p was removed from the state. sync: the client caused it, so it can be
+// neither blocked nor ignored.
 static bool deliver(struct thread *t, struct signal_pending *p, bool sync)
 {
     struct signal_state *s = t->sig;
@@ -56,7 +56,7 @@ static bool deliver(struct thread *t, struct signal_pending *p, bool sync)
     if (act.handler == SIG_DFL) {
         switch (action_default(sig)) {
         case SIGNAL_DEFAULT_END: return true;
-        case SIGNAL_DEFAULT_STOP: // it had a handler when it came
+        case SIGNAL_DEFAULT_STOP: // it had a handler when it arrived
             sys_tgkill(sys_getpid(), sys_gettid(), sig);
             return false;
         case SIGNAL_DEFAULT_IGNORE: return false;
@@ -71,7 +71,7 @@ static bool deliver(struct thread *t, struct signal_pending *p, bool sync)
     return false;
 }
 
-// What only the engine holds back of the set and the client lets in. True: the process ends.
+// Delivers the held signals of the set that the client lets in. True: the process dies.
 static bool deliver_held(struct thread *t, u64 set)
 {
     struct signal_state *s = t->sig;
@@ -87,7 +87,7 @@ static bool deliver_held(struct thread *t, u64 set)
     return false;
 }
 
-// What the kernel delivers first when it is pending at the same time.
+// The signals that the kernel delivers before this one when both are pending.
 static u64 before(int sig)
 {
     return SIGBIT(sig) & SIGNAL_SYNC ? SIGNAL_SYNC & (SIGBIT(sig) - 1) : SIGNAL_SYNC;
@@ -102,7 +102,7 @@ int deliver_pending(struct thread *t)
         stopworld_park(t);
     stopworld_turn_take(t);
     stress_resume(t);
-    if (t->sc_args[6]) // a call was to go through the gate and has not
+    if (t->sc_args[6]) // a call was prepared for the gate and not made
         deliver_call_over(t);
     if (!(t->stop & STOP_SIGNAL) && !s->full_mask)
         return 0;
@@ -119,8 +119,8 @@ int deliver_pending(struct thread *t)
     if (s->async.full) {
         p = s->async;
         s->async.full = false;
-        // The mask may have changed since it was noted: by the client's call that was under way, or
-        // by the delivery above.
+        // The mask may have changed since it was noted: by the client's system call, or by the
+        // delivery above.
         if (!p.use_temp_mask && (s->mask & SIGBIT(p.info.signo)))
             mask_requeue(t, &p.info);
         else if (deliver(t, &p, false))
@@ -129,7 +129,7 @@ int deliver_pending(struct thread *t)
     if (deliver_held(t, ~0ul))
         return s->fatal.signo;
     mask_open(t);
-    // What has come into the list meanwhile.
+    // A signal that was held meanwhile.
     if (mask_is_due(t))
         stop_set(t, STOP_SIGNAL);
     return 0;

@@ -46,15 +46,15 @@ bool die_leaves_core(int sig)
     return first == '|' && limit.cur != 1;
 }
 
-// With the client's registers and, where it was sent to this thread alone or caused by it, the
-// client's own siginfo: so that a core file or a debugger sees the client.
+// With the client's registers and, where the signal was sent to this thread only or caused by it,
+// the client's own siginfo: for core files and debuggers.
 _Noreturn void die_as_client(struct thread *t, int sig)
 {
     struct k_sigaction dfl = { 0 };
     struct k_siginfo *info = &t->sig->fatal;
     u64 all = ~0ul;
 
-    if (sys_getpid() == 1) // init of a namespace may survive it, and would go on natively
+    if (sys_getpid() == 1) // init of a namespace may survive it, and would continue natively
         die_natively(sig);
     sys_sigprocmask(SIG_SETMASK, &all, NULL);
     dfl.flags = SA_RESTORER;

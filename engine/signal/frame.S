@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What frame.c cannot say in C: the return from the kernel's signal frame, and FPU state to and
- * from client memory. */
+/* The parts of frame.c that cannot be in C: the return from the kernel's signal frame, and moving
+ * FPU state to and from client memory. */
 #include "engine/base/extable.h"
 
     .intel_syntax noprefix

@@ -3,10 +3,10 @@
 // arch/x86/kernel/signal_64.c (x64_setup_rt_frame, rt_sigreturn), arch/x86/kernel/signal.c
 // (get_sigframe), arch/x86/kernel/fpu/signal.c (the state and its magic numbers).
 //
-// The client's FPU registers are the live ones: no engine code touches them. So a frame is made by
-// XSAVE straight to the client's stack, the handler's initial state by XRSTOR of an empty image,
-// and rt_sigreturn is XRSTOR straight from the frame. Each of these instructions may fault on
-// client memory, which ends in -EFAULT (frame.S).
+// The client's FPU registers are live: no engine code touches them. So a frame is made by XSAVE
+// directly to the client's stack, the handler's initial state by XRSTOR of an empty image, and
+// rt_sigreturn is XRSTOR directly from the frame. Each of these instructions may fault on client
+// memory: then the result is -EFAULT (frame.S).
 
 #include "engine/signal/frame.h"
 
@@ -50,9 +50,9 @@ extern void frame_wrpkru(u32 value);
 
 static u64 xfeatures;   // that the kernel saves for this process
 static u32 xstate_size; // size of the area, without the trailing magic
-// A header that says that nothing is in it, and room for what could be: XRSTOR looks at the area of
-// every component that it is asked for all the same (a Xeon with AMX faulted at byte 2815, where
-// less than that was mapped). With AMX's tiles it is 11,008 bytes.
+// A header without components, and space for all of them: XRSTOR accesses the area of every
+// requested component anyway (a Xeon with AMX faulted at byte 2815, where less than that was
+// mapped). With AMX tiles it is 11,008 bytes.
 static u8 empty_image[16384] __attribute__((aligned(64)));
 
 void frame_init(void)
@@ -62,8 +62,8 @@ void frame_init(void)
 
     memcpy(empty_image, &fcw, sizeof(fcw));
     memcpy(empty_image + 24, &mxcsr, sizeof(mxcsr));
-    // Until a process asks for them, the kernel leaves the AMX tiles out. The first frame it makes
-    // will say (frame_learn).
+    // The kernel omits the AMX tiles until a process asks for them. The first frame that it makes
+    // shows whether it does (frame_learn).
     xfeatures = cpu.xsave_features;
     xstate_size = cpu.xsave_size;
 }
@@ -78,8 +78,8 @@ void frame_learn(const struct k_ucontext *uc)
     }
 }
 
-// What a frame on the client's stack holds: with --cpu the state of the processor that the program
-// is shown, as long as it uses no more. (The AMX tiles are in xfeatures only.)
+// What a frame on the client's stack contains: with --cpu the state of that processor, as long as
+// the program uses no more. (The AMX tiles are in xfeatures only.)
 struct shown {
     bool xsave;
     u64 features;
@@ -108,8 +108,7 @@ s32 frame_alt_flags(const struct k_stack *alt, u64 sp)
     return within_alt(alt, sp) ? SS_ONSTACK : 0;
 }
 
-// Writes the FPU state at `to` as copy_fpstate_to_sigframe does, and puts the registers into their
-// initial state.
+// Writes the FPU state at `to`, as copy_fpstate_to_sigframe does.
 static int push_fpstate(u64 to, struct shown s)
 {
     if (s.xsave) {
@@ -130,8 +129,8 @@ static int push_fpstate(u64 to, struct shown s)
             clientmem_write(to + s.size, &magic2, sizeof(magic2)))
             return -EFAULT;
     } else {
-        // The kernel says how much it is without xsave, too; what nobody takes for more when it is
-        // popped, for there is no header.
+        // Without xsave the kernel writes these fields, too. frame_pop() does not misread them:
+        // there is no header.
         static const struct k_fpx_sw legacy = {
             .magic1 = FP_XSTATE_MAGIC1,
             .extended_size = FXSAVE_SIZE + 4,
@@ -232,7 +231,7 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
     f.uc.stack.pad = 0;
     if (act->flags & SA_SIGINFO)
         f.info = p->info;
-    // The FPU state last of what can fail: until here nothing of the client has changed.
+    // The FPU state is the last step that can fail: until here nothing of the client has changed.
     if (clientmem_write(
             sp, &f, act->flags & SA_SIGINFO ? sizeof(f) : offsetof(struct k_rt_sigframe, info)) ||
         push_fpstate(fp, s))
@@ -302,7 +301,7 @@ enum frame_popped frame_pop(struct thread *t, u64 *mask)
                    (u32)mc->cs);
     frame_regs_from(mc, t->regs);
     t->pc = mc->ip;
-    // The trap flag stays off: a client that single-steps itself is not served.
+    // The trap flag stays off: a client cannot single-step itself.
     t->rflags = (t->rflags & ~FLAGS_FROM_FRAME) | (mc->flags & FLAGS_FROM_FRAME & ~FLAG_TF);
     *mask = uc.sigmask;
     if (pop_fpstate(mc->fpstate)) { // as fpu__clear_user_states
@@ -310,7 +309,7 @@ enum frame_popped frame_pop(struct thread *t, u64 *mask)
         return FRAME_BAD_FPU;
     }
 
-    // restore_altstack: whatever is wrong with it is passed over in silence.
+    // restore_altstack: errors are ignored.
     if (!(frame_alt_flags(alt, t->regs[R_RSP]) == SS_ONSTACK)) {
         s32 mode = uc.stack.flags & ~SS_AUTODISARM;
 

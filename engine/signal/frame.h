@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Signal frames on the client's stack, as the kernel lays them out (arch/x86/kernel/signal_64.c and
 // fpu/signal.c): made from the thread block and the live FPU registers, and read back by
-// rt_sigreturn. No decision about which signal; no mask arithmetic.
+// rt_sigreturn. Which signal, and with which mask, is decided elsewhere.
 #ifndef QUERN_ENGINE_FRAME_H
 #define QUERN_ENGINE_FRAME_H
 
@@ -24,8 +24,8 @@ struct k_rt_sigframe {
 // Before the first frame.
 void frame_init(void);
 
-// A kernel-made frame passed by: it says which state components the kernel saves for this process
-// now (AMX permission).
+// Reads from a frame of the kernel which state components it now saves for this process (AMX
+// permission).
 void frame_learn(const struct k_ucontext *uc);
 
 // Pushes a frame for act and lets t continue at its handler. mask: what rt_sigreturn restores. 0 or
@@ -34,8 +34,8 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
                u64 mask);
 
 // rt_sigreturn: takes registers, mask, FPU state and alternate stack from the frame at the client's
-// stack pointer. FRAME_GONE and FRAME_BAD_FPU: the client gets SIGSEGV; with the latter registers
-// and mask are the frame's all the same, and the FPU state is the initial one.
+// stack pointer. FRAME_GONE and FRAME_BAD_FPU: the client gets SIGSEGV; with the latter, registers
+// and mask are those of the frame, and the FPU state is the initial one.
 enum frame_popped { FRAME_POPPED, FRAME_GONE, FRAME_BAD_FPU };
 enum frame_popped frame_pop(struct thread *t, u64 *mask);
 
@@ -43,8 +43,8 @@ enum frame_popped frame_pop(struct thread *t, u64 *mask);
 void frame_regs_from(const struct k_sigcontext *mc, u64 regs[16]);
 void frame_regs_to(struct k_sigcontext *mc, const u64 regs[16]);
 
-// Lets the kernel give the processor to the client, natively and for good, with the state in t and
-// this signal mask: a signal that is pending and not in it then finds the client, not the engine.
+// Makes the kernel resume the client natively, with the state in t and this signal mask; the engine
+// does not run again. A signal that is pending and not blocked then finds the client's state.
 _Noreturn void frame_become_client(struct thread *t, u64 mask);
 
 // sigaltstack's rules, shared by the system call and frame_pop.

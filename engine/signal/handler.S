@@ -6,9 +6,9 @@
     .intel_syntax noprefix
     .text
 
-/* _Noreturn void handler_step_go(struct thread *t): the client's registers, and on at t->pc with
- * TF. %gs is the client's already, so nothing here uses it. The handler that follows finds t by its
- * stack. */
+/* _Noreturn void handler_step_go(struct thread *t): loads the client's registers and continues at
+ * t->pc with TF. %gs is the client's already, so nothing here uses it. The signal handler finds t
+ * by its stack. */
     .globl handler_step_go, handler_step_iret
     .type handler_step_go, @function
 handler_step_go:
@@ -16,7 +16,7 @@ handler_step_go:
     or rax, 0x100 // FLAG_TF (base/cpu.h)
     mov rsp, [rdi + TH_ENGINE_SP]
     pushfq
-    and qword ptr [rsp], ~0x4000 /* iretq refuses to run with NT, which the client may have set */
+    and qword ptr [rsp], ~0x4000 /* iretq faults with NT, which the client may have set */
     popfq
     mov ecx, ss
     push rcx

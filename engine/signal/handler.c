@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// From the kernel's signal to a note for the dispatcher. handler_entry() runs on the thread's
-// alternate stack, finds out what the thread was doing (restore_find, t->state), notes the signal
-// and sends the thread on its way to the dispatcher, which calls deliver_pending(), which makes the
-// client's frame. Nothing is delivered from inside the handler.
+// From the kernel's signal to a noted signal. handler_entry() runs on the thread's alternate stack,
+// finds out what the thread was doing (restore_find, t->state), notes the signal and sends the
+// thread to the dispatcher. That calls deliver_pending(), which makes the client's frame. Nothing
+// is delivered from inside the handler.
 //
 // The handler takes no lock, calls only what is marked @signal-safe, and touches no client memory.
 // It finds the thread block by its own stack's address, not by %gs, which is the client's while an
 // instruction is stepped.
 //
-// A signal of SIGNAL_SYNC that was sent may come while the handler runs, for nothing blocks it.
-// What it interrupts is then a handler, and nothing that is done to its own frame lasts: it is put
-// aside (state.h, `nested`), and the outermost handler takes it up as its last act, with everything
-// blocked, as if it had come right behind.
+// A signal of SIGNAL_SYNC that was sent may arrive while the handler runs: nothing blocks it. It
+// then interrupts a handler, and changes to its own frame have no effect. So it is put aside
+// (state.h, `nested`), and the outermost handler handles it as its last step, with everything
+// blocked, as if it had arrived right afterwards.
 #include "engine/signal/handler.h"
 
 #include "engine/base/cpu.h"
@@ -85,8 +85,8 @@ static void resume_at(struct thread *t, struct k_ucontext *uc, const char *where
     uc->mc.flags &= ~FLAGS_NOT_FOR_ENGINE;
 }
 
-// The signal that is noted came through the mask of the call. A call that has done something says
-// so, not EINTR.
+// Whether the noted signal arrived through the mask of the call. A call that has done a part
+// returns that, not EINTR.
 static bool came_by_mask(const struct signal_state *s, const struct host_regs *u)
 {
     u64 bit = SIGBIT(s->async.info.signo) & ~SIGNAL_NEVER_BLOCKED;
@@ -108,16 +108,17 @@ static void call_complete(struct thread *t, struct k_ucontext *uc, const struct 
 
 static void call_not_made(struct thread *t, struct k_ucontext *uc)
 {
-    // One that goes on for its rest is over then, with what it has done.
+    // A call that is made for its rest (AGAIN_REST) ends instead, with the part that is done.
     if (t->sc_post && thread_own(t)->again != AGAIN_REST)
         deliver_call_over(t);
     resume_at(t, uc, reentry_resume);
 }
 
-// The fragment that the thread is in, or comes back to from a helper, is to be left at its end.
+// Makes the thread leave its fragment at the end, also one that a helper returns to: the word below
+// the engine's stack is the return address of the helper's call, in the stub and in what it calls.
 static void leave_fragment(struct thread *t, enum where where, struct k_ucontext *uc)
 {
-    u64 *ret = (u64 *)t->engine_sp - 1; // of a helper's call, throughout the stub and what it calls
+    u64 *ret = (u64 *)t->engine_sp - 1;
 
     if (where == RESTORE_FRAGMENT)
         uc->mc.ip = restore_escape(t, uc->mc.ip);
@@ -125,7 +126,7 @@ static void leave_fragment(struct thread *t, enum where where, struct k_ucontext
         *ret = restore_escape(t, *ret);
 }
 
-// In the engine's own text, at a place that says how it is left.
+// In the engine's own text, where an extable entry says how to leave it.
 static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     const struct extable *f;
@@ -135,7 +136,7 @@ static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct 
     } else if (extable_find(u->rip, EXTABLE_CALL_BEFORE)) {
         resume_at(t, uc, reentry_resume);
     } else if ((f = extable_find(u->rip, EXTABLE_CALL_AFTER))) {
-        // The call changes rax only: everything else in the thread block is right throughout.
+        // The call changes rax only: everything else in the thread block is valid throughout.
         if (u->rip == extable_target(f))
             t->regs[R_RAX] = u->r[R_RAX];
         t->pc = t->sc_next;
@@ -143,8 +144,7 @@ static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct 
     }
 }
 
-// Sends the interrupted thread to the dispatcher by the way that fits where it is. The mask is
-// closed.
+// Sends the interrupted thread to the dispatcher, depending on where it is. The mask is closed.
 static void divert(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     enum where where = restore_find(u->rip);
@@ -170,12 +170,12 @@ static void divert(struct thread *t, struct k_ucontext *uc, const struct host_re
         }
         break;
     case RESTORE_ESCAPE:
-    case RESTORE_EXIT: break; // on its way already
+    case RESTORE_EXIT: break; // already on its way
     }
 }
 
-// A watchpoint's signal comes behind the access that raised it: the instruction has been executed,
-// be it the client's or the engine's own. Where an instruction is stepped, that is over with it.
+// A watchpoint's signal arrives after the access that raised it: the instruction was executed, the
+// client's or the engine's. If an instruction is stepped, the step is over.
 static bool is_watchpoint(const struct thread *t, int sig, const struct k_siginfo *info)
 {
     return sig == SIGTRAP &&
@@ -188,17 +188,17 @@ static bool is_sync(const struct thread *t, int sig, const struct k_siginfo *inf
            !(sig == SIGBUS && info->code == BUS_MCEERR_AO) && !is_watchpoint(t, sig, info);
 }
 
-static bool is_poke(int sig, const struct k_siginfo *info)
+static bool is_kick(int sig, const struct k_siginfo *info)
 {
     return sig == STOP_POKE_SIGNAL && (info->code == SI_QUEUE || info->code == SI_TIMER) &&
            (info->value == STOP_KICK_MAGIC || info->value == STOP_LOOK_MAGIC);
 }
 
-// At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not
-// have come, or not now: call again, unless the call has done its work in spite of that (false).
-// One of the calls that SIGSTOP and SIGCONT end, sigtimedwait() and its like, waits anew, too, if
-// that met it in the same moment: nothing tells the two apart.
-static bool call_again(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+// At GATE_AFTER: the kernel interrupted the client's call for a signal that natively would not have
+// arrived, or not now. Makes the call again, unless it has done its work (false). A call that
+// SIGSTOP and SIGCONT end, such as sigtimedwait(), is restarted, too, if these arrived at the same
+// moment: the two cases look the same.
+static bool restart_call(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     u64 gate_go = u->rip - (u64)(stubs_at(STUB_GATE_AFTER) - stubs_at(STUB_GATE_GO));
 
@@ -211,11 +211,11 @@ static bool call_again(struct thread *t, struct k_ucontext *uc, const struct hos
     return false;
 }
 
-// The same where the call has done something: whether all of it, and how it goes on, is C's to
-// find out (syscalls/interrupted.h). Only the signal that the kernel delivers as the call returns can have
-// cut it short. False: it has not.
-static bool call_cut(struct thread *t, struct k_ucontext *uc, const struct host_regs *u,
-                     const char *where)
+// The same where the call has done a part: C code decides whether that is all, and how to continue
+// (syscalls/interrupted.h). Only the signal that the kernel delivers as the call returns can have
+// interrupted it. False: it was not interrupted.
+static bool note_partial_call(struct thread *t, struct k_ucontext *uc, const struct host_regs *u,
+                              const char *where)
 {
     struct thread_own *own = thread_own(t);
     u64 nr = t->regs[R_RAX];
@@ -241,24 +241,24 @@ static bool at_call(u64 rip)
            restore_find(rip + SYSCALL_LENGTH - 1) == RESTORE_GATE_BEFORE;
 }
 
-// A wait that went on behind SIGSTOP and SIGCONT is called by restart_syscall(), and forgotten by
-// the kernel when a handler returns: a signal that natively would not have come just there must not
-// end it with EINTR. It begins anew.
-static void wait_whole(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
+// After SIGSTOP and SIGCONT the kernel continues a wait by restart_syscall(), and forgets it when a
+// handler returns. A signal that natively would not have arrived there must not end the wait with
+// EINTR: it is restarted.
+static void restart_wait(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
     if (u->r[R_RAX] == SYS_restart_syscall && at_call(u->rip))
         u->r[R_RAX] = uc->mc.gpr[FRAME_AX] = t->regs[R_RAX];
 }
 
-static void handle_poke(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
+static void handle_kick(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
     enum where where = restore_find(u->rip);
 
-    wait_whole(t, uc, u);
-    // It met the thread just as it went to sleep.
+    restart_wait(t, uc, u);
+    // It arrived just as the thread went to sleep.
     if (where == RESTORE_GATE_AFTER) {
-        if (!call_again(t, uc, u))
-            call_cut(t, uc, u, reentry_resume);
+        if (!restart_call(t, uc, u))
+            note_partial_call(t, uc, u, reentry_resume);
         return;
     }
     if (where == RESTORE_FRAGMENT || where == RESTORE_HELPER || where == RESTORE_ENTER ||
@@ -273,31 +273,31 @@ static bool is_control(int sig, const struct k_siginfo *info)
     return sig == SPOOL_ASK_SIGNAL && info->code == SI_QUEUE && info->value == SPOOL_ASK_MAGIC;
 }
 
-// The call in the gate was broken off before it had done anything; or the kernel was about to make
-// it, which looks the same where it makes it again of itself.
-static bool call_broken_off(struct thread *t, enum where where, const struct host_regs *u)
+// Whether the call in the gate was interrupted before it had done anything. A call that the kernel
+// is about to make looks the same as one that it restarts by itself.
+static bool call_interrupted(struct thread *t, enum where where, const struct host_regs *u)
 {
     if (where == RESTORE_GATE_AFTER)
         return u->r[R_RAX] == (u64)-EINTR && t->regs[R_RAX] != SYS_close;
     return at_call(u->rip);
 }
 
-// Something is asked from outside. Who is in C, or on the way there, looks when it leaves that.
+// A request from outside. A thread in C code, or on the way there, checks when it leaves that.
 static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
     enum where where = restore_find(u->rip);
     u64 nr = t->regs[R_RAX];
 
-    wait_whole(t, uc, u);
+    restart_wait(t, uc, u);
     if (where == RESTORE_OUTSIDE ? t->state != TS_HELPER
                                  : where == RESTORE_ESCAPE || where == RESTORE_EXIT) {
         stop_set(t, STOP_CONTROL);
         return;
     }
-    if (call_cut(t, uc, u, reentry_resume_control))
+    if (note_partial_call(t, uc, u, reentry_resume_control))
         return;
     close_mask(t, uc);
-    if (call_broken_off(t, where, u)) {
+    if (call_interrupted(t, where, u)) {
         if (where == RESTORE_GATE_AFTER) {
             take_client_state(t, u, t->sc_next - 2);
             t->regs[R_RAX] = nr;
@@ -314,8 +314,8 @@ static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_
     divert(t, uc, u);
 }
 
-// A signal that the client blocks and the kernel does not. True: it is to be noted, for the call
-// that it has broken off lets it in.
+// A signal that the client blocks and the kernel does not. True: note it, because the call that it
+// has interrupted lets it in.
 static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
                       struct host_regs *u)
 {
@@ -325,15 +325,15 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
     bool after = restore_find(u->rip) == RESTORE_GATE_AFTER;
     struct host_regs again;
 
-    wait_whole(t, uc, u);
+    restart_wait(t, uc, u);
     if (!s->blocked && let_in && after && u->r[R_RAX] == (u64)-EINTR)
         return true;
     if (!(s->mask & SIGBIT(info->signo)) || let_in || awaited || !mask_give_back(t, info))
         mask_hold(s, info);
-    if (s->blocked || (!let_in && call_cut(t, uc, u, reentry_resume)))
+    if (s->blocked || (!let_in && note_partial_call(t, uc, u, reentry_resume)))
         return false;
-    // The call, where it is about to be made, would not see what it waits for: it begins anew.
-    if (after ? call_again(t, uc, u) && awaited : let_in || awaited) {
+    // A call that is about to be made would not see the signal that it waits for: restart it.
+    if (after ? restart_call(t, uc, u) && awaited : let_in || awaited) {
         close_mask(t, uc);
         regs_from_context(&again, &uc->mc);
         divert(t, uc, &again);
@@ -387,9 +387,8 @@ static void note_sync(struct thread *t, const struct k_siginfo *info, struct k_u
     close_mask(t, uc);
 }
 
-// The kernel could not return to this thread: the client has loaded %ss from a table of its own,
-// and another thread took the entry away. It meets whatever the thread was doing, as something
-// asynchronous does.
+// The kernel could not return to this thread: the client has loaded %ss from its own LDT, and
+// another thread removed the entry. As an asynchronous signal, it may arrive anywhere.
 static bool lost_selector(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                           const struct host_regs *u)
 {
@@ -401,8 +400,8 @@ static bool lost_selector(struct thread *t, const struct k_siginfo *info, struct
     return true;
 }
 
-// A replay makes unaligned accesses: without checks of alignment.
-static void settle(void)
+// A replay makes unaligned accesses: turns alignment checks off.
+static void allow_unaligned(void)
 {
     __asm__ volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~(s64)FLAG_AC) : "memory", "cc");
 }
@@ -422,7 +421,7 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
     case RESTORE_ESCAPE:
         if (info->signo == SIGBUS && spooler_owns(info->addr))
             crashed(t, info, u);
-        settle();
+        allow_unaligned();
         if (recordbuf_full(t, info->addr, &uc->mc.gpr[FRAME_R11]) ||
             calls_full(t, info->addr, &uc->mc.gpr[FRAME_CX]))
             return;
@@ -451,7 +450,7 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
     case RESTORE_ENTER:
     case RESTORE_WATCH:
     case RESTORE_HELPER: break;
-    case RESTORE_GATE_BEFORE: // what the client names is not there: the kernel says so
+    case RESTORE_GATE_BEFORE: // the client's pointer is invalid: the kernel will report it
         if (!stubs_between(u->rip, STUB_GATE_LOOK, STUB_GATE_LOOK_OVER))
             break;
         uc->mc.ip = stubs_at(STUB_GATE_LOOK_OVER);
@@ -460,7 +459,7 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
     crashed(t, info, u);
 }
 
-// Dispatch.c has counted it.
+// dispatch.c has counted it.
 void handler_not_stepped(struct thread *t)
 {
     t->counters[t->step_counter]--;
@@ -478,9 +477,8 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
             "the instruction at 0x%lx switches to code segment 0x%x: only 64-bit programs can be "
             "run",
             t->pc, (u32)uc->mc.cs);
-    if (u->rip != (u64)
-        // an address that cannot be jumped to: the thread block says where and what
-        handler_step_iret)
+    // At the iret: t->pc cannot be jumped to, and the client's state is in the thread block.
+    if (u->rip != (u64)handler_step_iret)
         take_client_state(t, u, u->rip);
     if (info->signo != SIGTRAP || info->code != TRAP_TRACE)
         note_sync(t, info, uc, false);
@@ -507,8 +505,8 @@ static void put_aside(struct signal_state *s, const struct k_siginfo *info)
     s->nested[s->nested_count++] = *info;
 }
 
-// The end of the outermost handler: what came meanwhile comes now, where that one leaves the
-// thread. Until the kernel has returned nothing more can.
+// The end of the outermost handler: handles what arrived meanwhile, at the point where this handler
+// leaves the thread. Nothing more arrives until the kernel has returned.
 static void take_nested(struct thread *t, struct k_ucontext *uc)
 {
     struct signal_state *s = t->sig;
@@ -529,8 +527,8 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
     struct host_regs u;
     bool nested;
 
-    // First of all: the kernel leaves the client's selector in %ss, and when another thread takes
-    // that away, the next interrupt here ends the process, for SIGSEGV is blocked.
+    // First: the kernel leaves the client's selector in %ss. If another thread removes its entry,
+    // the next interrupt here kills the process, because SIGSEGV is blocked.
     __asm__ volatile("mov %0, %%ss" : : "r"(FRAME_SS));
     t = thread_of_address((u64)__builtin_frame_address(0));
 
@@ -542,10 +540,10 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
     if (info->code == MASK_GIVEN_AWAY)
         info->code = SI_USER;
     nested = in_handler(t, &u);
-    if (is_poke(sig, info)) {
+    if (is_kick(sig, info)) {
         if (info->value == STOP_LOOK_MAGIC)
             stop_set(t, STOP_LOOK);
-        handle_poke(t, uc, &u);
+        handle_kick(t, uc, &u);
     } else if (is_control(sig, info)) {
         handle_control(t, uc, &u);
     } else if (is_sync(t, sig, info)) {

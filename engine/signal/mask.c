@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel's mask beside the client's, and the signals that only the engine holds back (mask.h).
+// The kernel's mask and the client's, and the signals that only the engine blocks (mask.h).
 #include "engine/signal/mask.h"
 
 #include "engine/base/nolibc.h"
@@ -18,7 +18,7 @@ void mask_close(struct thread *t)
     if (t->sig->blocked)
         return;
     sys_sigprocmask(SIG_SETMASK, &all, NULL);
-    // A signal that came before the call has closed the mask itself: the same state.
+    // A signal that arrived before the call has closed the mask itself: the same state.
     t->sig->blocked = true;
     stop_set(t, STOP_SIGNAL);
 }
@@ -52,9 +52,10 @@ bool mask_set(struct thread *t, u64 mask)
         return false;
     if (mask == before)
         return true;
-    // Before the look at what is held: who finds nobody open keeps a signal, and looks again.
+    // Before held signals are checked: a thread that finds no receiver stores a signal and then
+    // searches again.
     __atomic_store_n(&s->mask, mask, __ATOMIC_SEQ_CST);
-    if (s->blocked) // the next delivery opens the kernel's to it
+    if (s->blocked) // the next delivery sets the kernel's mask
         return true;
     if (!mask_try(&s->blocked, &kernel)) {
         s->mask = before;
@@ -72,8 +73,8 @@ bool mask_restore_for_exec(struct thread *t)
     mask_close(t);
     if (signal_is_noted(t))
         return false;
-    // A process in shared memory that succeeds with its exec is seen by nobody to go: let it count
-    // as parked from here on.
+    // Nobody notices when a process in shared memory succeeds with its exec: from here on it counts
+    // as parked.
     if (!threads_is_profiled(t) && !thread_own(t)->borrowed)
         __atomic_store_n(&t->state, TS_IN_SYSCALL, __ATOMIC_SEQ_CST);
     s->full_mask = true;
@@ -107,7 +108,7 @@ void mask_exec_failed(struct thread *t)
         stop_set(t, STOP_SIGNAL);
 }
 
-// ---- Signals that only the engine holds back ----
+// ---- Signals that only the engine blocks ----
 
 void mask_hold(struct signal_state *s, const struct k_siginfo *info)
 {
@@ -116,8 +117,8 @@ void mask_hold(struct signal_state *s, const struct k_siginfo *info)
         for (u32 i = 0; i < s->held_count; i++)
             if (s->held[i].signo == info->signo)
                 return;
-    // More of SIGRTMAX than we can mask_hold: as when the kernel's queue (RLIMIT_SIGPENDING) is
-    // full, but too late to say so to the sender.
+    // Further real-time signals are lost: as when the kernel's queue (RLIMIT_SIGPENDING) is full,
+    // but too late to tell the sender.
     if (s->held_count < SIGNAL_HELD_MAX)
         s->held[s->held_count++] = *info;
 }
@@ -127,11 +128,11 @@ bool mask_is_due(const struct thread *t)
     return signal_is_noted(t) || (mask_held(t) & ~t->sig->mask);
 }
 
-// By slot: how many threads are about to send the thread there a signal. One that ends waits for
-// them once it has said so (own->exiting): what they send after a look at that comes too late.
-static u32 givers[SPOOL_THREADS_MAX];
+// By slot: how many threads are about to send a signal to the thread there. A thread that exits
+// sets own->exiting, then waits for them: what they send must arrive before it is gone.
+static u32 senders[SPOOL_THREADS_MAX];
 
-// By its mask, or by the call that it waits in.
+// By its mask, or by the system call that it waits in.
 static bool lets_in(const struct signal_state *s, u64 bit)
 {
     return !(__atomic_load_n(&s->mask, __ATOMIC_SEQ_CST) & bit) ||
@@ -140,7 +141,7 @@ static bool lets_in(const struct signal_state *s, u64 bit)
             !(__atomic_load_n(&s->temp_mask, __ATOMIC_RELAXED) & bit));
 }
 
-// Does u, another of t's process, let this signal in, and not end?
+// Is u another thread of t's process that lets this signal in and does not exit?
 static bool is_open(const struct thread *t, const struct thread *u, int sig)
 {
     const struct thread_own *own = __atomic_load_n(&u->own, __ATOMIC_RELAXED);
@@ -160,7 +161,7 @@ static bool any_open(const struct thread *t, int sig)
     return false;
 }
 
-// To another thread of the process, that lets it in. False: there is none.
+// Sends it to another thread of the process that lets it in. False: there is none.
 static bool give_away(struct thread *t, const struct k_siginfo *info)
 {
     struct k_siginfo copy = *info;
@@ -169,17 +170,17 @@ static bool give_away(struct thread *t, const struct k_siginfo *info)
 
     copy.code = MASK_GIVEN_AWAY;
     for (struct thread *u; !given && (u = threads_next_live(&slot));) {
-        u32 *giver = &givers[slot - 1];
+        u32 *sender = &senders[slot - 1];
 
-        // Of other processes in this memory one may be killed between the two counts, and be waited
-        // for without end: they do not count each other.
+        // Another process in this memory may be killed between the two counts, and would be waited
+        // for forever: only threads of one process count each other.
         if (!is_open(t, u, info->signo))
             continue;
-        __atomic_fetch_add(giver, 1, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(sender, 1, __ATOMIC_SEQ_CST);
         if (is_open(t, u, info->signo))
             given = sys_call4(SYS_rt_tgsigqueueinfo, (u64)thread_own(t)->tgid, (u64)u->tid,
                               (u64)copy.signo, (u64)&copy) == 0;
-        __atomic_fetch_sub(giver, 1, __ATOMIC_SEQ_CST);
+        __atomic_fetch_sub(sender, 1, __ATOMIC_SEQ_CST);
     }
     return given;
 }
@@ -187,7 +188,7 @@ static bool give_away(struct thread *t, const struct k_siginfo *info)
 bool mask_give_back(struct thread *t, const struct k_siginfo *info)
 {
     s32 tgid = thread_own(t)->tgid;
-    struct k_siginfo kept;
+    struct k_siginfo taken;
 
     if (info->code != SI_USER)
         return false;
@@ -195,10 +196,10 @@ bool mask_give_back(struct thread *t, const struct k_siginfo *info)
         return true;
     if (!common_put(tgid, info))
         return false;
-    // Who has opened between the search and this has not seen it.
-    while (any_open(t, info->signo) && common_take(tgid, SIGBIT(info->signo), &kept))
-        if (!give_away(t, &kept))
-            common_put(tgid, &kept);
+    // A thread that unblocked it between the search and common_put() has not seen it.
+    while (any_open(t, info->signo) && common_take(tgid, SIGBIT(info->signo), &taken))
+        if (!give_away(t, &taken))
+            common_put(tgid, &taken);
     return true;
 }
 
@@ -209,30 +210,29 @@ void mask_pass_on(struct thread *t)
     struct signal_state *s = t->sig;
     struct k_siginfo info;
 
-    sys_sigprocmask(SIG_SETMASK, &all, NULL); // nothing more comes to the list
-    while (__atomic_load_n(&givers[t->slot], __ATOMIC_SEQ_CST))
+    sys_sigprocmask(SIG_SETMASK, &all, NULL); // nothing more is added to the list
+    while (__atomic_load_n(&senders[t->slot], __ATOMIC_SEQ_CST))
         sys_call0(SYS_sched_yield);
     while (sys_call4(SYS_rt_sigtimedwait, (u64)&ours, (u64)&info, (u64)&at_once, 8) > 0) {
         if (info.code == MASK_GIVEN_AWAY)
             info.code = SI_USER;
         mask_hold(s, &info);
     }
-    // What was sent to this thread alone ends with it.
+    // Signals that were sent to this thread only are lost with it.
     for (u32 i = 0; i < s->held_count; i++)
         mask_give_back(t, &s->held[i]);
     s->held_count = 0;
 }
 
-// The handler adds to the list, also with the mask closed: nothing comes while it is changed.
-static void keep_out(bool all)
+// The handler adds to the list, also with the mask closed: block all while the list changes.
+static void block_all(bool all)
 {
     u64 mask = all ? ~0ul : SIGNAL_ALL_BUT_SYNC;
 
     sys_sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-// As the kernel: the lowest number first, of the same number the oldest; s->held_count: there is
-// none.
+// As the kernel: the lowest number first, of the same number the oldest. s->held_count: none.
 static u32 lowest_held(const struct signal_state *s, u64 set)
 {
     u32 best = s->held_count;
@@ -256,8 +256,8 @@ static int take_from_list(struct signal_state *s, u64 set, struct k_siginfo *inf
     return info->signo;
 }
 
-// What was sent to the thread alone comes before what was sent to the process, of which a part may
-// be in the list: which of several is depends on what the thread was doing when each came.
+// Signals sent to the thread come before those sent to the process. Some of the latter may be in
+// the thread's list: that depends on what the thread was doing when each arrived.
 static int take_lowest(struct thread *t, u64 set, struct k_siginfo *info)
 {
     const struct signal_state *s = t->sig;
@@ -274,9 +274,9 @@ int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
     int sig;
 
     mask_close(t);
-    keep_out(true);
+    block_all(true);
     sig = take_lowest(t, set, info);
-    keep_out(false);
+    block_all(false);
     return sig ? sig : common_take(thread_own(t)->tgid, set, info);
 }
 
@@ -299,25 +299,25 @@ void mask_note_held(struct thread *t, const struct k_siginfo *info)
     s->async.use_temp_mask = true;
 }
 
-// It was sent to the process, for certain: the kernel's own and a thread's write to a closed pipe
-// say SI_USER, too.
+// Whether it was certainly sent to the process: signals of the kernel and of a thread's write to a
+// closed pipe have SI_USER, too.
 static bool is_for_process(const struct k_siginfo *info)
 {
     return info->code == SI_USER && info->pid != sys_getpid();
 }
 
-// Gives a noted signal back to the kernel, which keeps it until the mask lets it through; what was
-// sent to the process goes to whichever thread lets it in.
+// Returns a noted signal to the kernel, which queues it until a mask lets it through; one that was
+// sent to the process goes to any thread that lets it in.
 void mask_requeue(struct thread *t, struct k_siginfo *info)
 {
     struct k_siginfo copy = *info;
 
-    // The kernel lets only the first thread say SI_USER for the process.
+    // The kernel accepts SI_USER for the process only from its first thread.
     copy.code = MASK_GIVEN_AWAY;
     if (SIGBIT(info->signo) & SIGNAL_NEVER_BLOCKED) {
-        keep_out(true);
+        block_all(true);
         mask_hold(t->sig, info);
-        keep_out(false);
+        block_all(false);
     } else if (is_for_process(info) && sys_call3(SYS_rt_sigqueueinfo, (u64)sys_getpid(),
                                                  (u64)info->signo, (u64)&copy) == 0) {
         return;

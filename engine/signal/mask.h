@@ -1,46 +1,45 @@
 // SPDX-License-Identifier: MIT
-// Closing and opening the kernel's mask, the client's mask, and the signals that are noted or held
-// back for a thread.
+// Closes and opens the kernel's mask; the client's mask; the signals that are noted or held for a
+// thread.
 #ifndef QUERN_ENGINE_MASK_H
 #define QUERN_ENGINE_MASK_H
 
 #include "engine/signal/state.h"
 
-// si_code instead of SI_USER, which the kernel lets nobody say to another thread.
+// si_code in place of SI_USER, which the kernel refuses for another thread.
 #define MASK_GIVEN_AWAY (-0x7175656e)
 
 // Closes the kernel's mask (all but the synchronous set), if it is not closed already. Nothing
 // asynchronous arrives after it.
 void mask_close(struct thread *t);
-// To the client's.
+// Sets it to the client's.
 void mask_open(struct thread *t);
 
-// The client's mask changes (the kernel's follows). False: it does not, for something is noted that
-// came before; natively it is delivered first. The call is to be made anew after the delivery:
-// under the new mask the signal would stay with this thread, and be lost when that ends.
+// Changes the client's mask, and the kernel's with it. False: unchanged, because a signal was noted
+// before; natively it is delivered first. The system call is restarted after the delivery: under
+// the new mask the signal would stay with this thread, and be lost when that exits.
 bool mask_set(struct thread *t, u64 mask);
 
-// Before a system call that must see the client's own mask in the kernel (exec). The next thing
-// that arrives is noted as always. False: something is noted, and the call must be given up (pc
-// still at it) to be made anew after the delivery.
+// Before a system call that needs the client's own mask in the kernel (exec). The next signal that
+// arrives is noted as always. False: a signal is noted; the call must be abandoned (pc still at it)
+// and restarted after the delivery.
 bool mask_restore_for_exec(struct thread *t);
 
-// Before the exec of another engine: everything stays blocked, *mask is what the program is to
-// start with. False as above.
+// Before the exec of another engine: everything stays blocked, *mask is the mask that the program
+// starts with. False as above.
 bool mask_close_for_exec(struct thread *t, u64 *mask);
 
-// After either of them, when the exec has failed or was given up.
+// After either of them, when the exec has failed or was abandoned.
 void mask_exec_failed(struct thread *t);
 
-// Something is noted, or it waits in the list of those that only the engine holds back, and the
-// mask lets it in.
+// A signal is noted, or one is held that the mask lets in.
 bool mask_is_due(const struct thread *t);
 
-// The thread ends, and has said so (own->exiting): what it holds back for its process goes to
+// The thread exits, and own->exiting is set: the signals that it holds for its process go to
 // another thread. Every signal is blocked when this returns.
 void mask_pass_on(struct thread *t);
 
-// The signals that only the engine holds back: for this thread, and for its process.
+// The held signals: of this thread, and of its process.
 u64 mask_held(const struct thread *t);
 // A held signal that sigtimedwait(set) may take: its number (info stored), or 0.
 int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info);
@@ -55,10 +54,10 @@ bool mask_any_noted(struct thread *t);
 void mask_note(struct signal_state *s, struct signal_pending *p, const struct k_siginfo *info);
 void mask_hold(struct signal_state *s, const struct k_siginfo *info);
 // A signal that kill() sent to the process and that this thread does not let in: natively the
-// kernel would have chosen one that does, or kept it for the first that will. False: it was not
-// sent so, or there is no room for it, and this thread has to hold it.
+// kernel chooses a thread that does, or queues it for the first that will. False: it was sent
+// otherwise, or the table is full, and this thread has to hold it.
 bool mask_give_back(struct thread *t, const struct k_siginfo *info);
-// Gives a noted signal back to the kernel, which keeps it until the mask lets it through.
+// Returns a noted signal to the kernel, which queues it until the mask lets it through.
 void mask_requeue(struct thread *t, struct k_siginfo *info);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The signals of a process and of its threads when they begin and end (setup.h).
+// The signal state of processes and threads, at their start and exit (setup.h).
 #include "engine/signal/setup.h"
 
 #include "engine/base/heap.h"

@@ -17,10 +17,10 @@
 #define SA_KNOWN                                                                       \
     (SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | \
      SA_RESETHAND | SA_EXPOSE_TAGBITS | SA_RESTORER)
-#define CALL_ANEW  1 // something is to be delivered before
+#define CALL_ANEW  1 // a signal has to be delivered first
 #define UNMASKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
 
-// sigaction(2): act is read before old is written, for they may be the same.
+// sigaction(2): act is read before old is written: they may be the same.
 long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size)
 {
     struct k_sigaction next = { 0 }, before;
@@ -85,14 +85,14 @@ long sigcalls_pending(struct thread *t, u64 set, u64 size)
     if (ret)
         return ret;
     pending |= mask_held(t);
-    // While the kernel's mask is closed it calls more signals pending than the client blocks.
+    // While the kernel's mask is closed, more signals are pending than the client blocks.
     pending &= s->mask;
     return clientmem_write(set, &pending, size) ? -EFAULT : 0;
 }
 
-// How small a stack may be depends on the state that the process may use (AMX has to be asked for),
-// by rules that only the kernel knows: it is shown the client's stack for a moment. Everything is
-// blocked meanwhile, and no engine code faults here.
+// How small a stack may be depends on the state that the process may use (AMX has to be requested).
+// Only the kernel knows the rules: this sets the client's stack for a moment. Everything is blocked
+// meanwhile, and no engine code faults here.
 static bool kernel_takes(struct thread *t, const struct k_stack *next)
 {
     struct k_stack ours;
@@ -143,7 +143,7 @@ void sigcalls_return(struct thread *t)
     enum frame_popped popped;
     u64 mask;
 
-    // What came before is delivered under the mask of now, before the frame is gone.
+    // A signal that arrived before is delivered first, under the current mask.
     mask_close(t);
     if (signal_is_noted(t))
         return;
@@ -156,8 +156,8 @@ void sigcalls_return(struct thread *t)
         deliver_fault(t, SIGSEGV, SI_KERNEL, 0, t->sig->last_trapno, t->sig->last_err);
 }
 
-// The kernel refuses when a thread's alternate stack is too small for the frames that the state
-// would make; the stacks that it knows are the engine's.
+// The kernel refuses when a thread's alternate stack is too small for frames with that state; but
+// the stacks that it knows are the engine's.
 long sigcalls_xcomp_perm(struct thread *t, u64 code, u64 feature)
 {
     u64 supported, permitted;
@@ -168,7 +168,7 @@ long sigcalls_xcomp_perm(struct thread *t, u64 code, u64 feature)
         small |= u->sig && thread_own(u)->tgid == thread_own(t)->tgid && u->sig->alt.size &&
                  u->sig->alt.size < cpu.frame_size;
     threads_unlock();
-    // What is unknown, or permitted already, the kernel answers without a look at the stacks.
+    // For a feature that is unknown, or permitted already, the kernel does not check the stacks.
     if (small && feature < 64 &&
         sys_call2(SYS_arch_prctl, ARCH_GET_XCOMP_SUPP, (u64)&supported) == 0 &&
         sys_call2(SYS_arch_prctl, ARCH_GET_XCOMP_PERM, (u64)&permitted) == 0 &&

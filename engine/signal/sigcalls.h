@@ -5,8 +5,8 @@
 
 #include "engine/thread/thread.h"
 
-// rt_sigprocmask: its result and where the thread goes on are in *t; unchanged when a signal is to
-// be delivered before, and the call made anew.
+// rt_sigprocmask: sets the result and the pc in *t. They are unchanged when a signal has to be
+// delivered first; then the call is restarted.
 void sigcalls_procmask(struct thread *t);
 long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size);
 long sigcalls_altstack(struct thread *t, u64 ss, u64 old);

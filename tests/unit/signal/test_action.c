@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/signal/action.c: what the kernel is told of the client's actions, asked back from the
-// kernel itself. No signal is sent: the entry that is told is nowhere.
+// engine/signal/action.c: the kernel's dispositions for the client's actions, read back from the
+// kernel. No signal is sent: the entry address is not mapped.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,13 +78,13 @@ static void test_handler(void **state)
 static void test_without_a_handler(void **state)
 {
     (void)state;
-    // What ends the process, or is the processor's, comes to the engine and begins calls anew.
+    // Signals that end the process or are synchronous go to the engine and restart system calls.
     change(USER1, SIG_DFL, 0);
     assert_true(told(USER1).handler == ENTRY && told(USER1).flags == (OURS | SA_RESTART));
     change(SIGSEGV, SIG_IGN, 0);
     assert_true(told(SIGSEGV).handler == ENTRY);
     assert_true(told(SIGSEGV).flags == (OURS | SA_RESTART | SA_NODEFER)); // a handler may fault
-    // The rest is the kernel's own.
+    // The others keep the client's disposition.
     change(USER1, SIG_IGN, SA_RESTART);
     assert_true(told(USER1).handler == SIG_IGN && told(USER1).flags == SA_RESTORER);
     change(SIGCHLD, SIG_DFL, SA_NOCLDWAIT | SA_NODEFER);
@@ -113,7 +113,7 @@ static void test_defaults(void **state)
             assert_int_equal(action_default(sig), SIGNAL_DEFAULT_END);
 }
 
-// SA_RESETHAND is for one delivery; without it, and where there is no handler, all stays.
+// SA_RESETHAND is for one delivery; without it, or without a handler, nothing changes.
 static void test_delivered(void **state)
 {
     struct k_sigaction act;
@@ -134,7 +134,7 @@ static void test_delivered(void **state)
     assert_true(told(USER2).handler == SIG_IGN);
 }
 
-// For an exec what the client ignores is ignored, also what never is; and back.
+// For an exec the kernel ignores what the client ignores, also the engine's signals; and back.
 static void test_for_an_exec(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void test_reset(void **state)
     assert_true(told(SIGSEGV).handler == ENTRY && told(SIGCHLD).handler == SIG_DFL);
 }
 
-// Of what an exec leaves: ignored signals stay so, all else is default. A copy is apart from it.
+// After an exec ignored signals stay ignored, all others are default. A copy is independent.
 static void test_inherited(void **state)
 {
     struct k_sigaction ign = { SIG_IGN, 0, 0, 0 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/signal/common.c: what is kept for a process, by one thread and by several at once.
+// engine/signal/common.c: signals that are stored for a process, by one thread and by several at
+// once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 
 #include "engine/signal/common.h"
 
-// Behind sys.h: its CSIGNAL is that of sched.h.
+// After sys.h: its CSIGNAL is that of sched.h.
 #include <pthread.h>
 
 #define BIT(sig) SIGBIT(sig)
@@ -46,7 +47,7 @@ static void test_pcache(void **state)
     (void)state;
     assert_int_equal(common_take(5, ~0ul, &i), 0);
     assert_true(put(5, SIGSEGV, 1));
-    assert_true(put(5, SIGSEGV, 2)); // an ordinary signal waits once
+    assert_true(put(5, SIGSEGV, 2)); // an ordinary signal is stored once
     assert_true(put(6, SIGSEGV, 3));
     assert_true(put(5, 33, 4));
     assert_true(put(5, 33, 5));
@@ -73,7 +74,7 @@ static void test_pcache(void **state)
     assert_int_equal(i.value, 6);
 }
 
-// 64 have room; a process that is gone leaves its own.
+// There are 64 entries; a process that is gone frees its own.
 static void test_room(void **state)
 {
     struct k_siginfo i;
@@ -98,7 +99,7 @@ static void test_room(void **state)
 
 #define EACH 100000
 
-static u64 sums[2]; // of what each taker has got
+static u64 sums[2]; // of what each taker got
 static u64 given, got;
 
 static void *gives(void *arg)
@@ -124,7 +125,7 @@ static void *takes(void *arg)
     return NULL;
 }
 
-// Two give, two take: each once.
+// Two threads give, two take: each signal is taken once.
 static void test_at_once(void **state)
 {
     static s32 tgid[2] = { 5, 6 };

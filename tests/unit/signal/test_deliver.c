@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/signal/action.c and deliver.c: what the kernel is told of the client's handlers, read back
-// from it, and in which order what is noted reaches the client, with which mask. Frames are only
-// noted. No handler is ever entered: all signals are blocked, or are not sent.
+// engine/signal/action.c and deliver.c: the kernel's dispositions, read back from it; in which
+// order, and with which mask, noted signals reach the client. Frames are only noted. No handler is
+// ever entered: all signals are blocked, or are not sent.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
 static struct spool_header header;
 struct spool_header *spool = &header;
 
-// -- other rooms --
+// -- fakes of other files --
 
 static struct {
     int signo, code;
@@ -116,7 +116,7 @@ static struct thread block, *const t = &block;
 static struct thread_own own;
 static struct signal_state sig, *const s = &sig;
 
-// Dispositions and mask as a program begins with.
+// Dispositions and mask as at the start of a program.
 static int fresh(void **state)
 {
     struct k_sigaction dfl = { SIG_DFL, 0, 0, 0 };
@@ -182,7 +182,7 @@ static void test_defaults(void **state)
         struct k_sigaction act = kernels(cases[i].signo);
 
         assert_int_equal(action_default(cases[i].signo), cases[i].what);
-        // Where the default would end the process the engine is told, so that a profile is written.
+        // Where the default would end the process, the engine has a handler: it writes a profile.
         assert_int_equal(act.handler, cases[i].what == SIGNAL_DEFAULT_END ? ENTRY : SIG_DFL);
     }
 }
@@ -198,7 +198,7 @@ static void test_kernel_follows(void **state)
     assert_int_equal(act.restorer, RESTORER);
     assert_int_equal(act.flags, SA_RESTORER | SA_SIGINFO | SA_ONSTACK | SA_RESTART);
     assert_int_equal(act.mask, SIGNAL_ALL_BUT_SYNC & ~(1ul << 8 | 1ul << 18));
-    change(SIGUSR1, HANDLER, 0, 0); // calls are to fail with EINTR
+    change(SIGUSR1, HANDLER, 0, 0); // calls have to fail with EINTR
     assert_int_equal(kernels(SIGUSR1).flags, SA_RESTORER | SA_SIGINFO | SA_ONSTACK);
     change(SIGUSR1, SIG_IGN, 0, 0);
     assert_int_equal(kernels(SIGUSR1).handler, SIG_IGN);
@@ -208,7 +208,7 @@ static void test_kernel_follows(void **state)
     change(SIGCHLD, HANDLER, SA_NOCLDSTOP | SA_NOCLDWAIT, 0);
     assert_int_equal(kernels(SIGCHLD).flags,
                      SA_RESTORER | SA_SIGINFO | SA_ONSTACK | SA_NOCLDSTOP | SA_NOCLDWAIT);
-    change(SIGSEGV, SIG_IGN, 0, 0); // the engine's own faults come this way, too
+    change(SIGSEGV, SIG_IGN, 0, 0); // the engine needs it for its own faults
     assert_int_equal(kernels(SIGSEGV).handler, ENTRY);
     action_table_ignore(s->table, true); // before an exec
     assert_int_equal(kernels(SIGSEGV).handler, SIG_IGN);
@@ -229,8 +229,8 @@ static void test_tables(void **state)
     copy = action_table_copy(s->table);
     assert_false(kernels(SIGUSR1).flags & SA_RESTART);
     assert_int_equal(action_table_get(s, SIGUSR1).handler, HANDLER);
-    assert_true(kernels(SIGUSR1).flags & SA_RESTART);                // as of one without a handler
-    assert_int_equal(action_table_get(s, SIGUSR1).handler, SIG_DFL); // it was for one time
+    assert_true(kernels(SIGUSR1).flags & SA_RESTART);                // as without a handler
+    assert_int_equal(action_table_get(s, SIGUSR1).handler, SIG_DFL); // it was for one delivery
     assert_int_equal(copy->act[SIGUSR1].handler, HANDLER);
     action_table_reset(copy); // CLONE_CLEAR_SIGHAND
     assert_int_equal(copy->act[SIGUSR1].handler, SIG_DFL);
@@ -253,8 +253,8 @@ static void note(struct signal_pending *p, int signo)
     stop_set(t, STOP_SIGNAL);
 }
 
-// The synchronous one first, then the other; held ones last. The first handler's mask holds what
-// the client blocked; the second's what the first added.
+// The synchronous signal first, then the other; held ones last. The first handler's mask contains
+// what the client blocked; the second's also what the first added.
 static void test_order(void **state)
 {
     struct k_siginfo held = { .signo = 33, .code = SI_QUEUE };
@@ -320,13 +320,13 @@ static void test_order_of_kernel(void **state)
     hold(SIGFPE);
     assert_int_equal(deliver_pending(t), 0);
     assert_framed(3, (int[]){ SIGFPE, SIGSEGV, SIGSYS });
-    // what has ended a call that waits under a mask of its own comes first
+    // a signal that ended a call with a mask of its own comes first
     note(&s->async, SIGSYS);
     s->async.use_temp_mask = true;
     hold(SIGTRAP);
     assert_int_equal(deliver_pending(t), 0);
     assert_framed(2, (int[]){ SIGSYS, SIGTRAP });
-    // Nobody who died of the first sees the others.
+    // A process that dies of the first does not see the others.
     change(SIGTRAP, SIG_DFL, 0, 0);
     note(&s->async, SIGALRM);
     hold(SIGTRAP);
@@ -334,7 +334,7 @@ static void test_order_of_kernel(void **state)
     assert_framed(0, NULL);
 }
 
-// sigsuspend: the handler begins with the call's mask, and returns to the client's.
+// sigsuspend: the handler starts with the call's mask, and returns to the client's.
 static void test_suspend(void **state)
 {
     (void)state;
@@ -348,7 +348,7 @@ static void test_suspend(void **state)
     assert_int_equal(s->mask, SIGBIT(SIGHUP) | SIGBIT(SIGUSR1));
 }
 
-// Blocked since it was noted: the kernel gets it back.
+// Blocked after it was noted: it is returned to the kernel.
 static void test_blocked_since(void **state)
 {
     u64 pending;
@@ -372,7 +372,7 @@ static void test_fatal(void **state)
     assert_int_equal(deliver_pending(t), SIGTERM);
     assert_int_equal(s->fatal.code, SI_QUEUE);
     change(SIGSEGV, HANDLER, 0, 0);
-    s->mask = SIGBIT(SIGSEGV); // a fault while it is blocked
+    s->mask = SIGBIT(SIGSEGV); // a fault while SIGSEGV is blocked
     note(&s->sync, SIGSEGV);
     assert_int_equal(deliver_pending(t), SIGSEGV);
     s->mask = 0;
@@ -380,10 +380,10 @@ static void test_fatal(void **state)
     note(&s->sync, SIGBUS);
     assert_int_equal(deliver_pending(t), SIGBUS);
     assert_int_equal(built, 0);
-    note(&s->async, SIGBUS); // sent by somebody it may be
+    note(&s->async, SIGBUS); // if it was sent it may be ignored
     assert_int_equal(deliver_pending(t), 0);
     change(SIGUSR1, HANDLER, 0, 0);
-    frame_error = -EFAULT; // no room for the frame, nor for SIGSEGV's
+    frame_error = -EFAULT; // no space for the frame, nor for SIGSEGV's
     note(&s->async, SIGUSR1);
     assert_int_equal(deliver_pending(t), SIGSEGV);
     assert_int_equal(s->fatal.code, SI_KERNEL);
@@ -393,7 +393,7 @@ static void test_nothing(void **state)
 {
     (void)state;
     note(&s->async, SIGUSR1);
-    t->stop = 0; // nobody said to look
+    t->stop = 0; // STOP_SIGNAL is not set
     assert_int_equal(deliver_pending(t), 0);
     assert_true(s->async.full);
     s->async.full = false;
@@ -402,7 +402,7 @@ static void test_nothing(void **state)
     assert_int_equal(s->sync.info.addr, 0x1234);
     assert_int_equal(s->sync.cr2, 0x1234);
     assert_int_equal(s->sync.err, 6);
-    deliver_fault(t, SIGSEGV, SI_KERNEL, 0, 13, 0); // not of a page
+    deliver_fault(t, SIGSEGV, SI_KERNEL, 0, 13, 0); // not a page fault
     assert_int_equal(s->sync.cr2, 0x1234);
     assert_int_equal(s->sync.trapno, 13);
     deliver_fault(t, SIGSEGV, SI_KERNEL, 0, 14, 0x15);
@@ -423,6 +423,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing, setup, end),
     };
 
-    // Who runs this may ignore signals: a shell's background does.
+    // The caller of this program may ignore signals: a shell does so for background jobs.
     return cmocka_run_group_tests(tests, fresh, NULL);
 }

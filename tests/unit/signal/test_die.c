@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // engine/signal/die.c: children die of signals, natively and as the client; the kernel tells their
-// parent of what. Which signals leave a core says signal(7).
+// parent the signal. signal(7) says which signals leave a core.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ int fds_open(const char *path, int flags, u32 mode)
     return (int)fd;
 }
 
-// The registers would be the client's from here on; the signal that waits is let in.
+// The registers would be the client's from here on; unblocks the pending signal.
 _Noreturn void frame_become_client(struct thread *t, u64 mask)
 {
     (void)t;
@@ -78,7 +78,7 @@ static void no_core(void)
     sys_prlimit(RLIMIT_CORE, &none, NULL);
 }
 
-// Whatever is ignored or blocked before.
+// Also if it was ignored or blocked before.
 static void test_natively(void **state)
 {
     static const int signals[] = { SIGTERM, SIGKILL, SIGSEGV, 40 };
@@ -102,8 +102,8 @@ static void test_as_client(void **state)
 {
     (void)state;
     t.sig = &sig;
-    // Of a siginfo that is the client's own, of another signal's, and of one that the kernel does
-    // not take (a positive code of its own).
+    // With the client's own siginfo, with that of another signal, and with one that the kernel
+    // refuses (a positive code).
     for (int i = 0; i < 3; i++) {
         long pid = sys_call0(SYS_fork);
         if (pid == 0) {
@@ -137,14 +137,14 @@ static void test_core(void **state)
 
     (void)state;
     if (sys_prlimit(RLIMIT_CORE, NULL, &limit) || limit.max < 8192)
-        limit.max = 0; // then only a pipe would get one
+        limit.max = 0; // then only a pipe gets one
     for (size_t i = 0; i < sizeof(with) / sizeof(*with); i++)
         mask |= SIGBIT(with[i]);
     pattern = '|';
     for (int s = 1; s < SIGNAL_COUNT; s++)
         assert_int_equal(leaves(s, 0), (mask & SIGBIT(s)) != 0);
     if (limit.max) {
-        assert_false(leaves(11, 1)); // 1: a pipe gets none either, which ends a crashing dumper
+        assert_false(leaves(11, 1)); // 1: a pipe gets none either: it stops a crashing dumper
         asked = 0;
         assert_true(leaves(11, 4096));
         assert_int_equal(asked, 0);
@@ -156,7 +156,7 @@ static void test_core(void **state)
     pattern = 0; // it cannot be read
     assert_false(leaves(11, 0));
     pattern = '|';
-    // A program that may not be looked at leaves none.
+    // A program that is not dumpable leaves none.
     assert_int_equal(sys_call5(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
     bool is = leaves(11, 0);
     sys_call5(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);

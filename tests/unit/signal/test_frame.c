@@ -107,7 +107,7 @@ static void test_layout(void **state)
     (void)state;
     assert_int_equal(frame_push(t, &act, &pending, 0x5a), 0);
     sp = t->regs[R_RSP];
-    assert_int_equal(sp % 16, 8); // as behind a call
+    assert_int_equal(sp % 16, 8); // as after a call
     assert_true(sp + SIGINFO + 128 <= old_sp - 128);
     assert_int_equal(t->pc, 0x405000);
     assert_int_equal(t->rflags, FLAGS_INITIAL | FLAG_CF); // DF is off in a handler
@@ -116,7 +116,7 @@ static void test_layout(void **state)
     assert_int_equal(t->regs[R_RDX], sp + 8);
     assert_int_equal(t->regs[R_RAX], 0);
     assert_int_equal(t->regs[R_RBX], 0x1003);
-    assert_int_equal(at(sp), 0x406000); // where the handler returns to
+    assert_int_equal(at(sp), 0x406000); // the handler's return address
     for (u32 i = 0; i < 8; i++)
         assert_int_equal(greg(i), 0x1008 + i);
     assert_int_equal(greg(G_RDI), 0x1000 + R_RDI);
@@ -137,7 +137,7 @@ static void test_layout(void **state)
     assert_int_equal(at(sp + 8 + UC_SIGMASK), 0x5a);
     assert_int_equal(at(sp + 8 + UC_STACK + 8) & 0xffffffff, SS_DISABLE);
     assert_memory_equal((void *)(sp + SIGINFO), &pending.info, sizeof(pending.info));
-    // The processor's other registers lie above it, aligned, with the magic numbers around them.
+    // The processor's other registers are above it, aligned, with the magic numbers around them.
     u64 fp = at(sp + 8 + UC_FPREGS);
 
     assert_int_equal(fp % 64, 0);
@@ -148,8 +148,7 @@ static void test_layout(void **state)
     }
 }
 
-// Wherever the stack pointer is, what is saved of the FPU ends below the red zone, and by less than
-// an alignment.
+// For every stack pointer the FPU state ends below the red zone, by less than its alignment.
 static void test_room(void **state)
 {
     (void)state;
@@ -181,7 +180,7 @@ static void protect(u32 rights)
     __asm__ volatile("wrpkru" ::"a"(rights), "c"(0), "d"(0) : "memory");
 }
 
-// A handler begins with what a process begins with: every key but the first is closed.
+// A handler starts with the PKRU of a new process: every key but the first is closed.
 static void test_protection_keys(void **state)
 {
     u32 before;
@@ -200,7 +199,7 @@ static void test_protection_keys(void **state)
     protect(before);
 }
 
-// There and back: all registers, the mask, an SSE register.
+// Push and pop restore all registers, the mask, an SSE register.
 static void test_pop(void **state)
 {
     struct thread before = block;
@@ -210,7 +209,7 @@ static void test_pop(void **state)
     __asm__ volatile("movq %0, %%xmm11" ::"r"(x) : "xmm11");
     assert_int_equal(frame_push(t, &act, &pending, 0x5a), 0);
     __asm__ volatile("movq %%xmm11, %0" : "=r"(x));
-    assert_int_equal(x, 0); // a handler begins with the initial state
+    assert_int_equal(x, 0); // a handler starts with the initial state
     for (u32 i = 0; i < 16; i++)
         if (i != R_RSP)
             t->regs[i] = 0;
@@ -225,7 +224,7 @@ static void test_pop(void **state)
     assert_int_equal(mask, 0x5a);
 }
 
-#define FPX_SW 464 // in the FPU's state: what says that there is more than its legacy part
+#define FPX_SW 464 // in the FPU state: the magic and sizes of its extended part
 
 static u16 control_word(void)
 {
@@ -235,8 +234,8 @@ static u16 control_word(void)
     return word;
 }
 
-// A handler begins with the control words that a process begins with, also where the processor has
-// no xsave: those are in the image of an empty state then.
+// A handler starts with the control words of a new process, also where the processor has no xsave:
+// then they are in the empty image.
 static void test_initial(void **state)
 {
     static const u16 odd = 0x27f;
@@ -264,8 +263,8 @@ static void test_initial(void **state)
     cpu.xsave = xsave;
 }
 
-// A handler that has changed what says how much there is gets the legacy part back; all else is as
-// at a process's beginning.
+// If a handler has changed the magic or sizes, the legacy part is restored; all else is as in a new
+// process.
 static void test_pop_legacy(void **state)
 {
     u64 mask, low = 0x1122334455667788, high, none = 0;
@@ -287,7 +286,7 @@ static void test_pop_legacy(void **state)
     assert_int_equal(high, 0);
 }
 
-// What a handler may not change of the flags: IOPL, IF, and TF, which the engine does not serve.
+// Flags that a handler cannot change: IOPL, IF, and TF, which the engine does not support.
 static void test_pop_flags(void **state)
 {
     u64 mask, all = ~0ul;
@@ -316,18 +315,18 @@ static void test_alternate(void **state)
     assert_int_equal(frame_alt_flags(&sig.alt, t->regs[R_RSP]), SS_ONSTACK);
     u64 first = t->regs[R_RSP];
 
-    assert_int_equal(frame_push(t, &act, &pending, 0), 0); // on it already: it goes on below
+    assert_int_equal(frame_push(t, &act, &pending, 0), 0); // on it already: continues below
     assert_true(t->regs[R_RSP] < first - 128 && t->regs[R_RSP] > low);
-    t->regs[R_RSP] = low + 256; // it would leave it
+    t->regs[R_RSP] = low + 256; // the frame would not fit on it
     assert_int_equal(frame_push(t, &act, &pending, 0), -EFAULT);
     assert_int_equal(t->regs[R_RSP], low + 256);
-    // One that has no room for a frame, which is entered.
+    // An alternate stack that is entered and too small for a frame.
     t->regs[R_RSP] = (u64)stack + sizeof(stack) - 8;
     sig.alt = (struct k_stack){ low + 32768, 0, 0, 512 };
     assert_int_equal(frame_push(t, &act, &pending, 0), -EFAULT);
     assert_int_equal(t->regs[R_RSP], (u64)stack + sizeof(stack) - 8);
     sig.alt = (struct k_stack){ low, 0, 0, sizeof(alternate) };
-    // One that is disarmed on entry, and armed again by the return.
+    // An alternate stack that is disarmed on entry, and armed again by the return.
     t->regs[R_RSP] = (u64)stack + sizeof(stack) - 8;
     sig.alt.flags = SS_AUTODISARM;
     assert_int_equal(frame_push(t, &act, &pending, 0), 0);
@@ -343,7 +342,7 @@ static void test_alternate(void **state)
     assert_int_equal(frame_alt_flags(&sig.alt, low + 1), SS_ONSTACK);
     assert_int_equal(frame_alt_flags(&sig.alt, high), SS_ONSTACK);
     assert_int_equal(frame_alt_flags(&sig.alt, high + 1), 0);
-    // One that is disarmed while it is used is never said to be.
+    // One that is disarmed while it is used is never reported as used.
     sig.alt.flags = SS_AUTODISARM;
     assert_int_equal(frame_alt_flags(&sig.alt, low + 1), 0);
     sig.alt.flags = 0;
@@ -356,7 +355,7 @@ static void test_refused(void **state)
     struct thread before = block;
 
     (void)state;
-    act.flags = SA_SIGINFO; // without a restorer there is no way back
+    act.flags = SA_SIGINFO; // without a restorer the handler cannot return
     assert_int_equal(frame_push(t, &act, &pending, 0), -EFAULT);
     assert_memory_equal(t->regs, before.regs, sizeof(before.regs));
     assert_int_equal(t->pc, before.pc);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/signal/handler.c: where an interrupted thread goes on, what is noted of the signal, and
-// what of the client's state is taken over, for each place where a thread can be (where.h). The
-// places are numbers that the test deals out; rooms that are called write a letter each.
+// engine/signal/handler.c: where an interrupted thread continues, what is noted of the signal, and
+// which client state is saved, for each place where a thread can be (restore.h). The places are
+// numbers that the test assigns; each fake of another file appends a letter.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@
 #define GATE_LENGTH   2 // from GATE_GO to GATE_AFTER: a syscall instruction
 #define HWCAP2_FSGS   2 // arch/x86/include/uapi/asm/hwcap2.h
 
-// -- the rooms that handler.c calls --
+// -- fakes of the files that handler.c calls --
 
 struct cpu cpu;
 static struct spool_header header = { .s_spool = 5 };
@@ -46,7 +46,7 @@ static struct k_ucontext uc;
 static u64 stack[8], counters[4], caller, gate_rax;
 static struct restore_left left;
 static bool thread_known, gives_back, log_was_full, calls_were_full;
-static int fix_kind; // -1: no place is known
+static int fix_kind; // -1: no entry
 static u64 fix_at, flags_seen;
 static struct extable fix;
 static struct {
@@ -68,7 +68,7 @@ static void note(char letter)
     did[done++] = letter;
 }
 
-// A place of each kind: 64 KiB of numbers, in the order of the enum.
+// An address of each kind: 64 KiB of numbers for each, in the order of the enum.
 static u64 at(enum where where)
 {
     return ((u64)where + 1) << 16;
@@ -83,7 +83,7 @@ enum where restore_find(u64 hpc)
 
 struct thread *thread_of_address(u64 addr)
 {
-    // On the stack of the handler: below its caller's
+    // On the handler's stack: below its caller's frame
     assert_true(addr > (u64)__builtin_frame_address(0) && addr < caller);
     return thread_known ? t : NULL;
 }
@@ -184,7 +184,7 @@ bool mask_give_back(struct thread *of, const struct k_siginfo *what)
     return gives_back;
 }
 
-static bool stuck; // a signal that was sent says so
+static bool stuck; // the replayer takes the signal
 
 bool replayer_takes_signal(const struct thread *of, int signo, const struct k_siginfo *what)
 {
@@ -251,7 +251,7 @@ const char *spooler_string(u32 offset)
     return "S";
 }
 
-// engine_die() has written its line "==PID== TEXT" to a file of the test.
+// engine_die() has written its line "==PID== TEXT" to a file of this test.
 static void dies(void)
 {
     char line[256] = "";
@@ -315,7 +315,7 @@ static int setup(void **state)
     return 0;
 }
 
-// False: the engine gave up, `died` says why.
+// False: the engine died with the message `died`.
 static bool comes(int signo, int code, u64 rip)
 {
     info.signo = signo;
@@ -342,7 +342,7 @@ static void assert_open(void)
     assert_int_equal(t->stop, 0);
 }
 
-// Nothing of where it was changed.
+// It continues at rip, with nothing changed.
 static void assert_goes_on(u64 rip)
 {
     assert_int_equal(uc.mc.ip, rip);
@@ -378,7 +378,8 @@ static void test_fragment(void **state)
     assert_false(sig.sync.full);
 }
 
-// A helper's stub, or what it calls: the fragment is left where the helper comes back to.
+// In a helper's stub, or in what it calls: the thread leaves the fragment that the helper returns
+// to.
 static void test_helpercall(void **state)
 {
     static const enum where helpers[] = { RESTORE_HELPER, RESTORE_OUTSIDE };
@@ -395,13 +396,13 @@ static void test_helpercall(void **state)
         assert_closed();
         setup(NULL);
         t->state = TS_HELPER;
-        stack[7] = at(RESTORE_ESCAPE) + 5; // is left at its end as it is
+        stack[7] = at(RESTORE_ESCAPE) + 5; // an escape copy: left at its end anyway
         assert_true(comes(SIGUSR1, SI_USER, at(helpers[i])));
         assert_string_equal(did, "a");
         assert_int_equal(stack[7], at(RESTORE_ESCAPE) + 5);
         setup(NULL);
         t->state = TS_HELPER;
-        t->leaving = true; // the helper is at it
+        t->leaving = true; // the helper is making the copy
         stack[7] = at(RESTORE_FRAGMENT) + 5;
         assert_true(comes(SIGUSR1, SI_USER, at(helpers[i])));
         assert_string_equal(did, "a");
@@ -426,7 +427,7 @@ static void test_on_its_way(void **state)
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_ENTER)));
     assert_string_equal(did, "a");
     assert_resumes(reentry_resume);
-    assert_int_equal(t->pc, 0x4000); // still what it was to enter with
+    assert_int_equal(t->pc, 0x4000); // still the state with which it was to enter
     assert_int_equal(t->regs[R_RBX], 0x700 + R_RBX);
 }
 
@@ -453,7 +454,7 @@ static void test_gate_after(void **state)
     assert_int_equal(t->regs[R_RAX], 0x100d);
     assert_int_equal(t->regs[R_RBX], 0x100b);
     assert_int_equal(t->regs[R_RSP], 0x100f);
-    assert_int_equal(t->regs[R_RCX], 0x4002); // as syscall leaves it
+    assert_int_equal(t->regs[R_RCX], 0x4002); // as syscall sets it
     assert_int_equal(t->rflags, 0x246 | FLAG_DF | FLAG_AC);
     setup(NULL);
     t->sc_post = 3;
@@ -461,7 +462,8 @@ static void test_gate_after(void **state)
     assert_resumes(reentry_resume_finished);
 }
 
-// sigsuspend and its like: the handler's mask starts from their own when the call was broken off.
+// sigsuspend and similar calls: the handler's mask starts from theirs when the call was
+// interrupted.
 static void test_temp_mask(void **state)
 {
     (void)state;
@@ -474,7 +476,7 @@ static void test_temp_mask(void **state)
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_false(sig.async.use_temp_mask);
     setup(NULL);
-    sig.temp_mask_set = true; // it has done something before, and only its mask let the signal in
+    sig.temp_mask_set = true; // it has done a part, and only its mask let the signal in
     sig.mask = SIGBIT(SIGUSR1);
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_true(sig.async.use_temp_mask);
@@ -515,7 +517,7 @@ static void test_engine(void **state)
     assert_int_equal(t->regs[R_RAX], 0x700);
 }
 
-// A call of the client that C code makes: rax is taken from the processor only right behind it.
+// A call of the client that C code makes: rax is read only right after it.
 static void test_engine_call_after(void **state)
 {
     (void)state;
@@ -546,8 +548,8 @@ static void test_one_at_a_time(void **state)
 
 static void test_sent_not_caused(void **state)
 {
-    // SIGBUS 5 is an error of memory that is not used yet (BUS_MCEERR_AO), SIGTRAP 4 and 6 a
-    // watchpoint.
+    // SIGBUS 5 is an error of memory that was not accessed (BUS_MCEERR_AO), SIGTRAP 4 and 6 are
+    // watchpoints.
     static const struct {
         int signo, code;
     } sent[] = { { SIGSEGV, SI_USER }, { SIGSEGV, SI_QUEUE }, { SIGTRAP, SI_TKILL }, { SIGBUS, 5 },
@@ -560,7 +562,7 @@ static void test_sent_not_caused(void **state)
         assert_string_equal(did, "ae");
     }
     setup(NULL);
-    assert_true(comes(SIGBUS, 4, at(RESTORE_FRAGMENT))); // BUS_MCEERR_AR: the access meets it
+    assert_true(comes(SIGBUS, 4, at(RESTORE_FRAGMENT))); // BUS_MCEERR_AR: the access fails
     assert_string_equal(did, "fRls");
     setup(NULL);
     assert_true(comes(SIGSEGV, 6, at(RESTORE_FRAGMENT)));
@@ -589,85 +591,85 @@ static void test_no_thread(void **state)
     assert_string_equal(died, "the engine crashed: signal 11 code 1 address 0xabc at 0x99, stack "
                               "0x100f, state 0, client pc 0x0");
     setup(NULL);
-    t->sig = NULL; // its area is made, it is not
+    t->sig = NULL; // the area exists, the signal state does not yet
     assert_false(comes(SIGUSR1, SI_USER, at(RESTORE_FRAGMENT)));
     assert_non_null(strstr(died, "client pc 0x0"));
 }
 
-// -- pokes --
+// -- kicks --
 
-static bool poked(int code, u64 value, u64 rip)
+static bool kicked(int code, u64 value, u64 rip)
 {
     info.value = value;
     return comes(STOP_POKE_SIGNAL, code, rip);
 }
 
-static void test_poke(void **state)
+static void test_kick(void **state)
 {
     static const enum where notices[] = { RESTORE_EXIT, RESTORE_ESCAPE, RESTORE_GATE_BEFORE,
                                           RESTORE_OUTSIDE };
 
     (void)state;
-    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_FRAGMENT)));
+    assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "e"); // nothing is noted
     assert_closed();
     assert_int_equal(uc.mc.ip, at(RESTORE_FRAGMENT) + 0x500000);
     setup(NULL);
-    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_ENTER)));
+    assert_true(kicked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_ENTER)));
     assert_resumes(reentry_resume);
     assert_closed();
     setup(NULL);
     stack[7] = at(RESTORE_FRAGMENT);
-    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_HELPER)));
+    assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_HELPER)));
     assert_string_equal(did, "e");
     setup(NULL);
     t->state = TS_HELPER;
     stack[7] = at(RESTORE_FRAGMENT);
-    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_OUTSIDE)));
+    assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "e");
     assert_closed();
-    // It looks at `stop` by itself.
+    // It checks `stop` by itself.
     for (size_t i = 0; i < ARRAY_SIZE(notices); i++) {
         setup(NULL);
-        assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(notices[i])));
+        assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(notices[i])));
         assert_string_equal(did, "");
         assert_goes_on(at(notices[i]));
         assert_open();
     }
 }
 
-// On the way into a fragment the client is at its beginning.
-static void test_poke_watched(void **state)
+// On the way into a fragment the client is at its start.
+static void test_kick_watched(void **state)
 {
     (void)state;
-    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_WATCH)));
+    assert_true(kicked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_WATCH)));
     assert_string_equal(did, "W");
     assert_resumes(reentry_resume);
     assert_closed();
     assert_false(t->stop & STOP_LOOK);
 }
 
-// The same signal with another value, wherever it comes, also says that it is time to look.
-static void test_poke_look(void **state)
+// The same signal with another value also requests a sample, wherever it arrives.
+static void test_kick_look(void **state)
 {
     (void)state;
-    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_FRAGMENT)));
+    assert_true(kicked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "e");
     assert_int_equal(t->stop, STOP_SIGNAL | STOP_LOOK);
     setup(NULL);
-    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_EXIT)));
+    assert_true(kicked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_EXIT)));
     assert_goes_on(at(RESTORE_EXIT));
     assert_int_equal(t->stop, STOP_LOOK);
 }
 
-// The signal is the client's to use: only what the engine sends is the engine's.
-static void test_not_a_poke(void **state)
+// The client may use this signal, too: only what the engine sends is a kick.
+static void test_not_a_kick(void **state)
 {
     (void)state;
-    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC + 1, at(RESTORE_FRAGMENT)));
+    assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC + 1, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     setup(NULL);
-    assert_true(poked(SI_TKILL, STOP_KICK_MAGIC, at(RESTORE_FRAGMENT)));
+    assert_true(kicked(SI_TKILL, STOP_KICK_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     setup(NULL);
     info.value = STOP_KICK_MAGIC;
@@ -688,7 +690,7 @@ static bool asked(enum where where)
     return comes(SPOOL_ASK_SIGNAL, SI_QUEUE, at(where));
 }
 
-// A request from outside: who runs client code is led out of it, others look by themselves.
+// A request from outside: a thread in client code is sent out of it, others check by themselves.
 static void test_control(void **state)
 {
     static const enum where notices[] = { RESTORE_EXIT, RESTORE_ESCAPE, RESTORE_OUTSIDE };
@@ -709,7 +711,7 @@ static void test_control(void **state)
         assert_open();
     }
     setup(NULL);
-    info.value = SPOOL_ASK_MAGIC + 1; // the client's own
+    info.value = SPOOL_ASK_MAGIC + 1; // a signal of the client
     assert_true(comes(SPOOL_ASK_SIGNAL, SI_QUEUE, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     assert_int_equal(t->stop & STOP_CONTROL, 0);
@@ -725,7 +727,7 @@ static void test_control_call(void **state)
     assert_int_equal(own.again, AGAIN_INTERRUPTED);
     assert_int_equal(t->regs[R_RAX], SYS_read);
     assert_int_equal(t->pc, t->sc_next - 2);
-    // what has ended, and close, whose descriptor is gone in spite of EINTR
+    // not a finished call, nor close: its descriptor is gone in spite of EINTR
     interrupted_call(SYS_read, 0);
     assert_true(asked(RESTORE_GATE_AFTER));
     assert_int_equal(own.again, AGAIN_NOT);
@@ -734,7 +736,7 @@ static void test_control_call(void **state)
     interrupted_call(SYS_close, -EINTR);
     assert_true(asked(RESTORE_GATE_AFTER));
     assert_int_equal(own.again, AGAIN_NOT);
-    // the rest of one that was cut short stays that
+    // AGAIN_REST does not change
     interrupted_call(SYS_read, -EINTR);
     own.again = AGAIN_REST;
     assert_true(asked(RESTORE_GATE_AFTER));
@@ -746,28 +748,28 @@ static void test_call_again(void **state)
 {
     (void)state;
     interrupted_call(SYS_read, -EINTR);
-    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "");
     assert_open();
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER) - GATE_LENGTH);
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_read);
-    // Not what has ended, and not close, whose descriptor is gone in spite of EINTR.
+    // Not a finished call, nor close: its descriptor is gone in spite of EINTR.
     interrupted_call(SYS_read, 0);
-    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     assert_int_equal(uc.mc.gpr[FRAME_AX], 0);
     interrupted_call(SYS_close, -EINTR);
-    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
-    // Only right behind the call: further on rax is not its result any more.
+    // Only right after the call: later rax is no longer its result.
     for (u64 behind = 1; behind <= 3; behind++) {
         interrupted_call(SYS_read, -EINTR);
-        assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER) + behind));
+        assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER) + behind));
         assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER) + behind);
     }
 }
 
-// It waits for C to find out whether the call has done all; regs are those of the call.
+// C code has to decide whether the call has done all; regs are those of the call.
 static void assert_cut(const char *where)
 {
     assert_resumes(where);
@@ -780,13 +782,13 @@ static void assert_cut(const char *where)
     assert_int_equal(t->pc, t->sc_next - 2);
 }
 
-// A call that has done a part when a signal comes that natively would not have come.
+// A call that has done a part when a signal arrives that natively would not have arrived.
 static void test_cut(void **state)
 {
     (void)state;
     interrupted_call(SYS_write, 5);
-    own.cut.begun = true; // of a call before
-    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_GATE_AFTER)));
+    own.cut.begun = true; // of an earlier call
+    assert_true(kicked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_int_equal(t->stop & STOP_LOOK, STOP_LOOK);
     t->stop &= ~STOP_LOOK;
     assert_cut(reentry_resume);
@@ -803,15 +805,15 @@ static void test_cut(void **state)
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "gh");
     assert_cut(reentry_resume);
-    // Further on the call is over, and rax not its result.
+    // Later the call is over, and rax is not its result.
     for (u64 behind = 1; behind <= 3; behind++) {
         interrupted_call(SYS_write, 5);
-        assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER) + behind));
+        assert_true(kicked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER) + behind));
         assert_int_equal(own.again, AGAIN_NOT);
         assert_open();
     }
-    // The client's own signal ends it, also its rest, before that is made and behind it: what has
-    // been done is not forgotten.
+    // The client's own signal ends it, also its rest, before and after that is made: the part that
+    // was done is not lost.
     interrupted_call(SYS_write, 5);
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_int_equal(own.again, AGAIN_NOT);
@@ -828,22 +830,22 @@ static void test_cut(void **state)
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "aG");
     assert_resumes(reentry_resume);
-    // One that was broken off, and made again, has done something.
+    // One that was interrupted and restarted has done a part.
     interrupted_call(SYS_write, 5);
     own.again = AGAIN_INTERRUPTED;
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_resumes(reentry_resume_finished);
 }
 
-// A wait that the kernel goes on with behind SIGSTOP and SIGCONT is called by another number, which
-// fails once a handler has run.
-static void test_wait_whole(void **state)
+// After SIGSTOP and SIGCONT the kernel continues a wait by another call number, which fails once a
+// handler has run.
+static void test_restart_wait(void **state)
 {
     u64 call = at(RESTORE_GATE_AFTER) - GATE_LENGTH;
 
     (void)state;
     interrupted_call(SYS_nanosleep, SYS_restart_syscall);
-    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, call));
+    assert_true(kicked(SI_TIMER, STOP_KICK_MAGIC, call));
     assert_int_equal(uc.mc.ip, call);
     assert_open();
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_nanosleep);
@@ -861,18 +863,18 @@ static void test_wait_whole(void **state)
     assert_string_equal(did, "gh");
     assert_int_equal(uc.mc.ip, call);
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_nanosleep);
-    // the client's own signal: natively its handler would see that number, too
+    // the client's own signal: natively its handler sees that number, too
     interrupted_call(SYS_nanosleep, SYS_restart_syscall);
     assert_true(comes(SIGUSR1, SI_USER, call));
     assert_string_equal(did, "aG");
     assert_int_equal(gate_rax, SYS_restart_syscall);
-    // Elsewhere before the call the number in the block is an old one.
+    // Not at the call instruction: the number in the thread block is an old one.
     interrupted_call(SYS_nanosleep, SYS_restart_syscall);
-    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, call - 1));
+    assert_true(kicked(SI_TIMER, STOP_KICK_MAGIC, call - 1));
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_restart_syscall);
 }
 
-// -- what the client blocks and the kernel does not --
+// -- signals that the client blocks and the kernel does not --
 
 static void blocks(u64 mask)
 {
@@ -895,14 +897,14 @@ static void test_held(void **state)
     blocks(SIGBIT(STOP_POKE_SIGNAL));
     assert_true(comes(STOP_POKE_SIGNAL, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "gh");
-    // The mask is closed: this thread, which lets it in, delivers it later.
+    // The mask is closed: this thread lets it in and delivers it later.
     setup(NULL);
     sig.blocked = true;
     gives_back = true;
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "h");
     assert_int_equal(t->stop, 0);
-    blocks(SIGBIT(SIGUSR1)); // of another signal the kernel's mask is the client's
+    blocks(SIGBIT(SIGUSR1)); // for other signals the kernel's mask is the client's
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     blocks(~SIGBIT(SIGSEGV));
@@ -928,13 +930,13 @@ static void test_let_in(void **state)
     assert_string_equal(did, "a");
     assert_true(sig.async.use_temp_mask);
     assert_resumes(reentry_resume);
-    waits(0, 1); // it has ended by itself: held as always
+    waits(0, 1); // it has finished by itself: held as always
     gives_back = true;
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "h");
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     assert_open();
-    waits(0, SYS_rt_sigsuspend); // not made yet: begins anew and finds it
+    waits(0, SYS_rt_sigsuspend); // not made yet: restarts and finds it
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "hG");
     assert_closed();
@@ -944,7 +946,7 @@ static void test_let_in(void **state)
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "h");
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
-    // Its mask blocks it, too: natively the call would not have been broken off.
+    // Its mask blocks it, too: natively the call would not have been interrupted.
     waits(SIGBIT(SIGSEGV), -EINTR);
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "gh");
@@ -956,8 +958,8 @@ static void test_let_in(void **state)
     assert_open();
 }
 
-// sigtimedwait: what it waits for is held for it, not given to others, and it begins anew where it
-// would not see it.
+// sigtimedwait: a signal that it waits for is held for it, not given to others. The call restarts
+// where it would not see the signal.
 static void test_awaited(void **state)
 {
     (void)state;
@@ -968,19 +970,19 @@ static void test_awaited(void **state)
     assert_string_equal(did, "hG");
     assert_closed();
     assert_resumes(reentry_resume);
-    interrupted_call(SYS_rt_sigtimedwait, -EINTR); // by something else: no result of the client's
+    interrupted_call(SYS_rt_sigtimedwait, -EINTR); // by another signal: not visible to the client
     sig.mask = sig.awaited = SIGBIT(SIGSEGV);
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "hG");
     assert_closed();
     assert_resumes(reentry_resume);
-    interrupted_call(SYS_rt_sigtimedwait, -EAGAIN); // it has ended
+    interrupted_call(SYS_rt_sigtimedwait, -EAGAIN); // it has finished
     sig.mask = sig.awaited = SIGBIT(SIGSEGV);
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "h");
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     assert_open();
-    blocks(SIGBIT(SIGSEGV)); // it waits for another
+    blocks(SIGBIT(SIGSEGV)); // it waits for another signal
     sig.awaited = SIGBIT(SIGTRAP);
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "gh");
@@ -989,8 +991,7 @@ static void test_awaited(void **state)
 
 // -- handlers that interrupt handlers --
 
-// It comes while a handler of the thread runs: the handler's frame below which the signal's lies is
-// left alone.
+// A signal arrives while a handler of the thread runs: the frame of that handler is not changed.
 static void comes_inside(int signo, int code)
 {
     struct k_siginfo outer = info;
@@ -1016,34 +1017,34 @@ static void test_nested(void **state)
     assert_int_equal(sig.nested_count, 2);
     assert_open();
     assert_true(comes(SIGTRAP, SI_USER, at(RESTORE_FRAGMENT)));
-    assert_string_equal(did, "aehh"); // the outermost first, the others behind it
+    assert_string_equal(did, "aehh"); // the outermost first, then the others
     assert_int_equal(sig.async.info.signo, SIGTRAP);
     assert_closed();
     assert_int_equal(sig.nested_count, 0);
-    sys_sigprocmask(SIG_SETMASK, NULL, &mask); // nothing comes before the kernel has returned
+    sys_sigprocmask(SIG_SETMASK, NULL, &mask); // nothing arrives before the kernel has returned
     assert_true(mask == ~(SIGBIT(SIGKILL) | SIGBIT(SIGSTOP)));
     sys_sigprocmask(SIG_SETMASK, &none, NULL);
-    // A poke that would have gone on: what came meanwhile meets the thread where it left it.
+    // A kick alone would let the call continue: the nested signal sees that state.
     setup(NULL);
     comes_inside(SIGSEGV, SI_USER);
-    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_BEFORE)));
+    assert_true(kicked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "aG");
     assert_closed();
     assert_resumes(reentry_resume);
-    // A call that waits with a mask of its own, broken off by the poke: it begins anew.
+    // A call that waits with a mask of its own, interrupted by the kick: it restarts.
     waits(0, -EINTR);
     comes_inside(SIGSEGV, SI_USER);
-    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_true(kicked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "hG");
     assert_closed();
     assert_resumes(reentry_resume);
-    // One that was caused inside is none of these: it is the engine's own.
+    // A fault in the handler itself is not nested: it is the engine's own.
     setup(NULL);
     fixup_is(EXTABLE_FAULT, 0x1234);
     uc.mc.gpr[FRAME_SP] = (u64)t + TA_SIGNAL_STACK_TOP - 0x1000;
     assert_true(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_OUTSIDE)));
     assert_int_equal(uc.mc.ip, 0x1234);
-    // Only on that stack: above it, below it, and where the client's instruction is stepped.
+    // Nested only on that stack: not above it, below it, or while an instruction is stepped.
     for (int i = 0; i < 3; i++) {
         setup(NULL);
         uc.mc.gpr[FRAME_SP] = (u64)t + (i == 0 ? TA_SIGNAL_STACK_TOP : TA_SIGNAL_STACK - (i == 1));
@@ -1078,7 +1079,7 @@ static void test_fault(void **state)
         assert_int_equal(sig.last_cr2, 0xbad);
         assert_int_equal(sig.sync.info.addr, 0xbad);
         assert_int_equal(sig.sync.info.code, SEGV_ACCERR);
-        // Of 6 instructions 2 were executed.
+        // 2 of 6 instructions were executed.
         assert_int_equal(corrections, 2);
         assert_true(corrected[0].block == 9 && corrected[0].insns == 6 && corrected[0].by == -1);
         assert_true(corrected[1].block == 9 && corrected[1].insns == 2 && corrected[1].by == 1);
@@ -1091,12 +1092,12 @@ static void test_fault(void **state)
     assert_true(comes(SIGSEGV, SI_KERNEL, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "fRlrs");
     assert_int_equal(sig.last_trapno, 13);
-    assert_int_equal(sig.last_cr2, 3); // only a fault of a page has one
+    assert_int_equal(sig.last_cr2, 3); // only a page fault has one
     assert_int_equal(corrected[0].by, 0);
     assert_int_equal(corrected[1].by, 1);
 }
 
-// These say where the instruction is: the client's address, not the translation's.
+// These report the address of the instruction: the client's, not the translation's.
 static void test_address_of_instruction(void **state)
 {
     static const int report[] = { SIGILL, SIGFPE, SIGTRAP };
@@ -1134,7 +1135,7 @@ static void test_buffers(void **state)
     assert_open();
 }
 
-// What is done with a full buffer makes accesses that are not aligned.
+// The replay of a full buffer makes unaligned accesses.
 static void test_alignment(void **state)
 {
     (void)state;
@@ -1149,7 +1150,7 @@ static void test_alignment(void **state)
     assert_int_equal(flags_seen & FLAG_AC, 0);
 }
 
-// A seccomp filter of somebody else: the call is over, and the address is behind it.
+// A seccomp filter from outside: the call is over, and the address is behind it.
 static void test_sigsys(void **state)
 {
     (void)state;
@@ -1165,7 +1166,7 @@ static void test_sigsys(void **state)
     assert_int_equal(corrections, 0);
 }
 
-// Whatever the thread is at.
+// Wherever the thread is.
 static void test_stuck(void **state)
 {
     (void)state;
@@ -1174,7 +1175,7 @@ static void test_stuck(void **state)
     assert_string_equal(died, "stuck");
     assert_string_equal(did, "");
     stuck = false;
-    assert_true(comes(SIGSYS, SI_TIMER, at(RESTORE_OUTSIDE))); // it goes on: nothing comes of that
+    assert_true(comes(SIGSYS, SI_TIMER, at(RESTORE_OUTSIDE))); // it continues: no effect
     assert_string_equal(did, "");
     assert_true(comes(SIGSYS, SI_TKILL, at(RESTORE_OUTSIDE)));
 }
@@ -1227,10 +1228,10 @@ static void test_full_disk(void **state)
         assert_string_equal(did, "f");
     }
     setup(NULL);
-    info.addr = SPOOL_ADDRESS + 1; // the client's own
+    info.addr = SPOOL_ADDRESS + 1; // in client memory
     assert_true(comes(SIGBUS, 2, at(RESTORE_FRAGMENT)));
     setup(NULL);
-    info.addr = SPOOL_ADDRESS; // as nothing else than a bus error says it
+    info.addr = SPOOL_ADDRESS; // only a bus error means that the file system is full
     assert_true(comes(SIGSEGV, SEGV_ACCERR, at(RESTORE_FRAGMENT)));
     setup(NULL);
     info.addr = SPOOL_ADDRESS;
@@ -1238,14 +1239,14 @@ static void test_full_disk(void **state)
     assert_non_null(strstr(died, "the engine crashed: signal 11"));
 }
 
-// %ss that is not the one of every program, and a fault of the kernel's return.
+// %ss is not FRAME_SS, and the kernel's return has faulted.
 static void test_lost_selector(void **state)
 {
     (void)state;
     uc.mc.ss = 7;
     info.addr = 0x55;
     assert_true(comes(SIGSEGV, SI_KERNEL, at(RESTORE_FRAGMENT)));
-    assert_string_equal(did, "fse"); // not recovered: left at its end
+    assert_string_equal(did, "fse"); // not recovered: the fragment is left at its end
     assert_closed();
     assert_goes_on(at(RESTORE_FRAGMENT) + 0x500000);
     assert_int_equal(uc.mc.ss, FRAME_SS);
@@ -1271,8 +1272,8 @@ static u64 gs_base(void)
     return base;
 }
 
-// Of its two ways the processor's needs one that has it; it alone takes an address of the kernel's
-// half.
+// The base is set by wrgsbase, where the processor has it, or by the system call; only wrgsbase
+// accepts an address of the kernel's half.
 static void test_step(void **state)
 {
     int ways = getauxval(AT_HWCAP2) & HWCAP2_FSGS ? 2 : 1;
@@ -1313,12 +1314,12 @@ static void test_stepped(void **state)
     assert_int_equal(t->regs[R_RSP], 0x100f);
     assert_int_equal(t->rflags, 0x246 | FLAG_DF | FLAG_AC);
     assert_true(uc.sigmask == SIGNAL_ALL_BUT_SYNC);
-    assert_false(sig.blocked); // mask_close() said so before, or not
+    assert_false(sig.blocked); // only mask_close() sets it
     assert_int_equal(counters[2], 100);
     assert_int_equal(corrections, 0);
 }
 
-// The gate reads what the client names: where there is nothing, it goes on without having looked.
+// The gate reads client memory: where nothing is mapped, it continues without the check.
 static void test_gate_looks(void **state)
 {
     (void)state;
@@ -1332,7 +1333,7 @@ static void test_gate_looks(void **state)
 static void test_stepped_faults(void **state)
 {
     (void)state;
-    info.addr = 0x99; // is the client's own already
+    info.addr = 0x99; // already a client address
     assert_true(stepped(SIGILL, 1, 0x4000));
     assert_string_equal(did, "fs");
     assert_closed();
@@ -1354,7 +1355,7 @@ static void test_stepped_faults(void **state)
     assert_string_equal(did, "fs");
 }
 
-// The address cannot be jumped to: the processor did not come there.
+// The address cannot be jumped to: the iret itself faults.
 static void test_stepped_nowhere(void **state)
 {
     (void)state;
@@ -1398,15 +1399,15 @@ int main(void)
         cmocka_unit_test_setup(test_sent_not_caused, setup),
         cmocka_unit_test_setup(test_given_away, setup),
         cmocka_unit_test_setup(test_no_thread, setup),
-        cmocka_unit_test_setup(test_poke, setup),
-        cmocka_unit_test_setup(test_poke_watched, setup),
-        cmocka_unit_test_setup(test_poke_look, setup),
-        cmocka_unit_test_setup(test_not_a_poke, setup),
+        cmocka_unit_test_setup(test_kick, setup),
+        cmocka_unit_test_setup(test_kick_watched, setup),
+        cmocka_unit_test_setup(test_kick_look, setup),
+        cmocka_unit_test_setup(test_not_a_kick, setup),
         cmocka_unit_test_setup(test_control, setup),
         cmocka_unit_test_setup(test_control_call, setup),
         cmocka_unit_test_setup(test_cut, setup),
         cmocka_unit_test_setup(test_call_again, setup),
-        cmocka_unit_test_setup(test_wait_whole, setup),
+        cmocka_unit_test_setup(test_restart_wait, setup),
         cmocka_unit_test_setup(test_held, setup),
         cmocka_unit_test_setup(test_let_in, setup),
         cmocka_unit_test_setup(test_awaited, setup),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/signal/mask.c: the kernel's mask beside the client's, and the signals that only the engine
-// holds back. The kernel's own mask and queue are asked what was told them; nobody's handler runs,
-// for every signal that is sent is blocked.
+// engine/signal/mask.c: the kernel's mask and the client's, and the signals that only the engine
+// blocks. The kernel's mask and queue are read back. No handler runs: every signal that is sent is
+// blocked.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "engine/signal/mask.h"
 #include "engine/thread/threads.h"
 
-// -- what mask.c asks of other rooms --
+// -- fakes of other files --
 
 static struct thread block[3];
 static struct thread_own own[3];
@@ -118,7 +118,7 @@ static struct k_siginfo info(int signo, u64 value)
 static void test_open_and_closed(void **state)
 {
     (void)state;
-    s->mask = USR | SEGV; // the client may block what the kernel never does
+    s->mask = USR | SEGV; // the client may block signals that the kernel never does
     mask_close(t);
     assert_true(s->blocked);
     assert_int_equal(t->stop, STOP_SIGNAL);
@@ -143,17 +143,17 @@ static void test_set(void **state)
     assert_int_equal(kernel_mask(), TERM);
     mask_hold(s, &i);
     assert_true(mask_set(t, USR | SEGV));
-    assert_int_equal(t->stop, 0); // what is held is blocked still
+    assert_int_equal(t->stop, 0); // the held signal is still blocked
     assert_true(mask_set(t, USR));
     assert_int_equal(t->stop, STOP_SIGNAL);
     assert_int_equal(kernel_mask(), USR);
     t->stop = 0;
-    s->blocked = true; // closed: the next delivery opens it to the new one
+    s->blocked = true; // closed: the next delivery sets the new mask
     assert_true(mask_set(t, TERM));
     assert_int_equal(s->mask, TERM);
     assert_int_equal(kernel_mask(), USR);
     assert_int_equal(t->stop, 0);
-    // What came before the call is delivered before it.
+    // A signal that arrived before the call is delivered before it.
     s->blocked = false;
     i = info(SIGUSR2, 1);
     mask_note(s, &s->async, &i);
@@ -163,8 +163,8 @@ static void test_set(void **state)
     assert_int_equal(kernel_mask(), USR);
 }
 
-// Ordinary signals do not queue, others do, up to 32; taken are the lowest first, of one number the
-// oldest.
+// Ordinary signals do not queue, others do, up to 32; the lowest number is taken first, of one
+// number the oldest.
 static void test_held(void **state)
 {
     static const struct {
@@ -186,7 +186,7 @@ static void test_held(void **state)
     assert_int_equal(mask_take_held(t, TERM, &got), 0);
     assert_true(s->blocked);
     for (u32 k = 0; k < ARRAY_SIZE(out); k++) {
-        u64 none = 0; // whatever came in between: behind it only faults come
+        u64 none = 0; // in any case: afterwards only faults arrive
 
         sys_sigprocmask(SIG_SETMASK, &none, NULL);
         assert_int_equal(mask_take_held(t, ~0ul, &got), out[k].signo);
@@ -203,8 +203,8 @@ static void test_held(void **state)
     assert_int_equal(s->held[31].value, 31);
 }
 
-// What was sent to the process may be in the list or kept for all threads: the lowest first in any
-// case. What was sent to the thread alone (SI_TKILL) comes before that.
+// Signals that were sent to the process may be in the list or stored for all threads: the lowest
+// first in any case. Those sent to the thread only (SI_TKILL) come before them.
 static void test_held_in_two_places(void **state)
 {
     static const int lowest[] = { SIGTRAP, SIGFPE, SIGSEGV };
@@ -263,7 +263,7 @@ static void test_noted(void **state)
     assert_false(mask_any_noted(&block[1]));
 }
 
-// Whether the kernel has signal `signo` for this thread: its code.
+// Takes signal `signo` of this thread from the kernel: its code.
 static s32 take(int signo, struct k_siginfo *i)
 {
     struct k_timespec none = { 0, 0 };
@@ -274,8 +274,8 @@ static s32 take(int signo, struct k_siginfo *i)
     return i->code;
 }
 
-// What kill() sent goes to another thread that lets it in; here its id is this thread's own, so
-// that the kernel's queue can be looked at. Otherwise it is kept for the process.
+// A signal of kill() goes to another thread that lets it in; here that has this thread's id, so the
+// test can read the kernel's queue. Otherwise the signal is stored for the process.
 static void test_give_back(void **state)
 {
     struct k_siginfo i = info(SIGUSR1, 0), got;
@@ -290,7 +290,7 @@ static void test_give_back(void **state)
     i.pid = 77;
     s->mask = sig[2].mask = USR;
     assert_int_equal(mask_held(t), 0);
-    assert_true(mask_give_back(t, &i)); // nobody lets it in
+    assert_true(mask_give_back(t, &i)); // no thread lets it in
     assert_int_equal(take(SIGUSR1, &got), 0);
     assert_int_equal(mask_held(t), USR);
     assert_int_equal(common_pending(pid), USR);
@@ -305,7 +305,7 @@ static void test_give_back(void **state)
     assert_true(mask_give_back(t, &i));
     assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
     assert_int_equal(got.pid, 77);
-    // Also to who waits for it, by a call that lets it in, or takes it.
+    // Also to a thread that waits for it, by a call that lets it in or takes it.
     sig[2].mask = USR;
     s->mask = USR;
     sig[2].awaited = USR;
@@ -323,7 +323,7 @@ static void test_give_back(void **state)
     sig[2].temp_mask_set = false;
     sig[2].mask = s->mask = 0;
     own[2].exiting = true;
-    // Where there is no room for it, it stays this thread's.
+    // Where the table is full, this thread has to hold it.
     struct k_siginfo other = info(34, 0);
     while (common_put(pid + 1, &other))
         ;
@@ -335,11 +335,11 @@ static void test_give_back(void **state)
     assert_int_equal(take(SIGUSR1, &got), 0);
     assert_int_equal(common_take(pid, USR, &got), SIGUSR1);
     own[2].exiting = false;
-    i.code = SI_QUEUE; // sent to this thread alone
+    i.code = SI_QUEUE; // sent to this thread only
     assert_false(mask_give_back(t, &i));
     assert_int_equal(take(SIGUSR1, &got), 0);
     assert_int_equal(mask_held(t), 0);
-    // At its end a thread passes on what it holds for the process.
+    // At its exit a thread passes on the signals that it holds for the process.
     mask_hold(s, &i);
     i = info(33, 0);
     i.code = SI_USER;
@@ -349,10 +349,10 @@ static void test_give_back(void **state)
     assert_int_equal(take(33, &got), MASK_GIVEN_AWAY);
     assert_int_equal(take(SIGUSR1, &got), 0);
     assert_int_equal(mask_held(t), 0);
-    // So does the kernel's queue, of what no mask of a running thread holds back.
+    // Also those of SIGNAL_NEVER_BLOCKED that are in the kernel's queue.
     i = info(SIGSEGV, 0);
     i.code = MASK_GIVEN_AWAY;
-    sys_call2(SYS_tkill, (u64)sys_gettid(), SIGCONT); // blocked: stays where it is
+    sys_call2(SYS_tkill, (u64)sys_gettid(), SIGCONT); // blocked: stays in the queue
     assert_int_equal(sys_sigprocmask(SIG_SETMASK, &(u64){ ~0ul }, NULL), 0);
     assert_int_equal(
         sys_call4(SYS_rt_tgsigqueueinfo, (u64)sys_getpid(), (u64)sys_gettid(), SIGSEGV, (u64)&i),
@@ -363,7 +363,7 @@ static void test_give_back(void **state)
     assert_int_equal(take(SIGCONT, &got), SI_TKILL);
 }
 
-// Bits of /proc/self/status: what waits for the process, not for one thread.
+// Bits of /proc/self/status: signals pending for the process, not for one thread.
 static u64 shared_pending(void)
 {
     char line[80];
@@ -387,7 +387,8 @@ static void test_requeue(void **state)
     mask_requeue(t, &i);
     assert_int_equal(take(SIGUSR1, &got), SI_QUEUE);
     assert_int_equal(got.value, 0x5555);
-    // What was sent to the process becomes the process's again: seen from another thread.
+    // A signal that was sent to the process is pending for the process again: another thread sees
+    // it.
     i = info(SIGUSR1, 0);
     i.code = SI_USER;
     i.pid = 1;
@@ -398,7 +399,7 @@ static void test_requeue(void **state)
     assert_int_equal(shared_pending() & (USR | SIGBIT(SIGUSR2)), USR);
     assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
     assert_int_equal(take(SIGUSR2, &got), SI_USER);
-    i.signo = SIGSEGV; // the kernel would not keep it
+    i.signo = SIGSEGV; // the kernel would not queue it
     i.value = 0x5555;
     mask_requeue(t, &i);
     assert_int_equal(s->held_count, 1);
@@ -413,7 +414,7 @@ static void test_exec(void **state)
     (void)state;
     s->mask = USR | SIGBIT(33);
     mask_note(s, &s->async, &i);
-    assert_false(mask_restore_for_exec(t)); // to be delivered first
+    assert_false(mask_restore_for_exec(t)); // the noted signal has to be delivered first
     assert_true(s->blocked);
     s->async.full = false;
     assert_true(mask_restore_for_exec(t));
@@ -423,7 +424,7 @@ static void test_exec(void **state)
     assert_int_equal(t->state, TS_ENGINE);
     mask_exec_failed(t);
     assert_int_equal(ignoring, false);
-    assert_int_equal(t->stop, STOP_SIGNAL); // the mask is to be made ours again
+    assert_int_equal(t->stop, STOP_SIGNAL); // the mask has to become the engine's again
     profiled = false;
     assert_true(mask_close_for_exec(t, &mask));
     assert_int_equal(mask, USR | SIGBIT(33));
@@ -431,7 +432,7 @@ static void test_exec(void **state)
     assert_int_equal(t->stop, 0);
     mask_exec_failed(t);
     assert_int_equal(t->state, TS_ENGINE);
-    own[0].borrowed = true; // a vfork child's block is its parent's
+    own[0].borrowed = true; // a vfork child borrows its parent's block
     assert_true(mask_restore_for_exec(t));
     assert_int_equal(t->state, TS_ENGINE);
 }

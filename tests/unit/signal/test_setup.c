@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/signal/setup.c: what a process and a thread begin with, and which tables they share. The
-// kernel's mask and alternate stack are asked of the kernel.
+// engine/signal/setup.c: the initial state of a process and of a thread, and which tables they
+// share. The kernel's mask and alternate stack are read back.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,8 +81,8 @@ void *heap_alloc(u64 size)
 
 #define INITIAL (SIGBIT(SIGUSR1) | SIGBIT(SIGSEGV))
 
-// Everything but what an instruction can cause is blocked at once; the client's own mask is what
-// the process had when it was started.
+// All but the synchronous signals are blocked at once; the client's mask is the one that the
+// process had at its start.
 static void test_process(void **state)
 {
     u64 before, now;
@@ -117,8 +117,8 @@ static void test_first_thread(void **state)
     free(t.sig);
 }
 
-// A new thread has its parent's mask, no alternate stack and nothing noted, also in a block that
-// was used before; its table is the parent's, or a copy (without CLONE_SIGHAND).
+// A new thread has its parent's mask, no alternate stack and no noted signal, also in a reused
+// block; its table is the parent's, or a copy (without CLONE_SIGHAND).
 static void test_new_thread(void **state)
 {
     struct signal_state of_parent = { .mask = 5, .table = &inherited, .alt = { 1, 0, 0, 4096 } };
@@ -149,7 +149,7 @@ static void test_new_thread(void **state)
     assert_null(used.table);
 }
 
-// The kernel's alternate stack lies in the thread's area, a page above its beginning.
+// The kernel's alternate stack is in the thread's area, above its guard page.
 static void test_stack(void **state)
 {
     u8 *area = (void *)sys_mmap(0, TA_SIGNAL_STACK_TOP, PROT_READ | PROT_WRITE,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/signal/sigcalls.c: the client's calls on actions, masks, stacks and pending signals, by
-// sigaction(2), sigprocmask(2), sigaltstack(2) and sigpending(2); what Linux answers is asked of it
-// beside them. Addresses that are none are below the first page.
+// sigaction(2), sigprocmask(2), sigaltstack(2) and sigpending(2); Linux's own results are compared.
+// Invalid addresses are in the first page.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 
 #define NOWHERE 8ul
 
-// -- what sigcalls.c asks of other rooms --
+// -- fakes of other files --
 
 struct cpu cpu;
 
@@ -74,7 +74,7 @@ u64 mask_held(const struct thread *of)
     return held;
 }
 
-// Below the first page nothing is.
+// The first page is not mapped.
 int clientmem_read(void *to, u64 from, u64 n)
 {
     if (from < 4096)
@@ -189,8 +189,8 @@ static int setup(void **state)
 
 static void test_action(void **state)
 {
-    // Every flag of the kernel's list stays, every other goes; SIGKILL (9) and SIGSTOP (19) cannot
-    // be masked.
+    // Every flag that the kernel knows stays, all others are cleared; SIGKILL (9) and SIGSTOP (19)
+    // cannot be masked.
     struct k_sigaction act = { .handler = 0x1111, .flags = ~0ul, .restorer = 0x2222, .mask = ~0ul };
     struct k_sigaction old;
 
@@ -205,12 +205,12 @@ static void test_action(void **state)
     assert_int_equal(action.next.flags, 0xdc000807);
     assert_int_equal(action.next.mask, ~(1ul << 8 | 1ul << 18));
     assert_memory_equal(&old, &action.before, sizeof(old));
-    // In one place: read before it is written
+    // act and old are the same: read before it is written
     old = act;
     assert_int_equal(sigcalls_action(t, 10, (u64)&old, (u64)&old, 8), 0);
     assert_int_equal(action.next.handler, 0x1111);
     assert_int_equal(old.handler, 1);
-    // Only asked
+    // Only read
     assert_int_equal(sigcalls_action(t, 9, 0, (u64)&old, 8), 0);
     assert_false(action.set);
     assert_int_equal(sigcalls_action(t, 64, 0, 0, 8), 0);
@@ -261,7 +261,7 @@ static void test_mask(void **state)
     assert_int_equal(procmask(SIG_SETMASK, (u64)&set, (u64)&set, 8), 0);
     assert_int_equal(mask_now, 0xfe00);
     assert_int_equal(set, 0xf);
-    assert_int_equal(procmask(77, 0, (u64)&old, 8), 0); // `how` is not looked at
+    assert_int_equal(procmask(77, 0, (u64)&old, 8), 0); // `how` is ignored
     assert_int_equal(old, 0xfe00);
     assert_int_equal(procmask(SIG_BLOCK, 0, 0, 8), 0);
     assert_int_equal(mask_now, 0xfe00);
@@ -279,7 +279,7 @@ static void test_mask_refused(void **state)
     assert_int_equal(mask_now, 0);
     assert_int_equal(procmask(SIG_BLOCK, (u64)&set, NOWHERE, 8), -EFAULT);
     assert_int_equal(mask_now, 1);
-    // Something is delivered first: no answer, the call is made anew.
+    // A signal is delivered first: no result, the call is restarted.
     mask_refused = true;
     returned = 99;
     assert_int_equal(procmask(SIG_BLOCK, (u64)&set, 0, 8), 99);
@@ -296,7 +296,7 @@ static void test_pending(void **state)
     u64 usr1 = SIGBIT(SIGUSR1), before;
 
     (void)state;
-    // In the kernel: USR1; with the engine: USR2 and SEGV. The client blocks all but SEGV.
+    // In the kernel: USR1; held by the engine: USR2 and SEGV. The client blocks all but SEGV.
     sys_sigprocmask(SIG_BLOCK, &usr1, &before);
     sys_tgkill(sys_getpid(), sys_gettid(), SIGUSR1);
     held = SIGBIT(SIGUSR2) | SIGBIT(SIGSEGV);
@@ -311,7 +311,7 @@ static void test_pending(void **state)
     assert_int_equal(sigcalls_pending(t, (u64)&out, 9), -EINVAL);
     assert_int_equal(sigcalls_pending(t, NOWHERE, 8), -EFAULT);
     struct k_sigaction ignore = { .handler = 1 }, first;
-    sys_sigaction(SIGUSR1, &ignore, &first); // which throws it away
+    sys_sigaction(SIGUSR1, &ignore, &first); // this discards it
     sys_sigaction(SIGUSR1, &first, NULL);
     sys_sigprocmask(SIG_SETMASK, &before, NULL);
 }
@@ -335,7 +335,7 @@ static void test_altstack(void **state)
     assert_int_equal(sigcalls_altstack(t, 0, (u64)&old), 0);
     assert_int_equal(old.flags, SS_AUTODISARM);
     assert_int_equal(old.sp, 0x20000);
-    // One byte less than there must be; with SS_DISABLE neither place nor size counts.
+    // One byte less than the minimum; with SS_DISABLE address and size are ignored.
     next.size = 2047;
     assert_int_equal(sigcalls_altstack(t, (u64)&next, 0), -ENOMEM);
     next = (struct k_stack){ 0x30000, SS_DISABLE, 0, 1 };
@@ -362,7 +362,7 @@ static void test_altstack_refused(void **state)
     assert_int_equal(sigcalls_altstack(t, 0, NOWHERE), -EFAULT);
 }
 
-// Below what a frame may take the kernel is asked, and has its own stack back afterwards.
+// Below the size of a frame the kernel is asked, and then gets the engine's stack back.
 static void test_altstack_small(void **state)
 {
     struct k_stack next = { 0x10000, 0, 0, 4096 }, ours, after;
@@ -373,7 +373,7 @@ static void test_altstack_small(void **state)
     assert_int_equal(sigcalls_altstack(t, (u64)&next, 0), 0);
     assert_false(closed);
     cpu.frame_size = 4097;
-    // What Linux says to the same stack
+    // Linux's result for the same stack
     long said = sys_call2(SYS_sigaltstack, (u64)&next, 0);
     sys_call2(SYS_sigaltstack, (u64)&ours, 0);
     assert_int_equal(sigcalls_altstack(t, (u64)&next, 0), said);
@@ -397,7 +397,7 @@ static void test_return(void **state)
     assert_int_equal(fault.sig, 0);
 
     mask_now = 0;
-    popped = FRAME_BAD_FPU; // all else of the frame was taken over
+    popped = FRAME_BAD_FPU; // all else of the frame was restored
     sigcalls_return(t);
     assert_int_equal(mask_now, ~(1ul << 8 | 1ul << 18));
     assert_int_equal(unwound, 1);
@@ -415,7 +415,7 @@ static void test_return(void **state)
     assert_int_equal(fault.sig, SIGSEGV);
     assert_int_equal(pops, 3);
 
-    // What is noted comes first; the frame stays.
+    // A noted signal comes first; the frame stays.
     sig[0].async.full = true;
     sigcalls_return(t);
     sig[0].async.full = false;
@@ -424,10 +424,10 @@ static void test_return(void **state)
     assert_int_equal(pops, 3);
 }
 
-// -- state that a process asks for --
+// -- state that a process requests --
 
-// The kernel answers a feature that it does not know with -EINVAL or -EOPNOTSUPP, small stack or
-// not; only of one that it has and that was not asked for is a small stack looked at.
+// For an unknown feature the kernel returns -EINVAL or -EOPNOTSUPP, small stack or not; a small
+// stack matters only for a feature that it has and that was not requested before.
 static void test_xcomp(void **state)
 {
     u64 supported = 0, permitted = 0;
