@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addresses of references (address.h).
+// The effective address of a reference (address.h).
 #include "engine/emit/address.h"
 
 #include "engine/base/cpu.h"
@@ -25,7 +25,7 @@ static void emit_offset(struct tb *b, const struct memref *r, u32 r1)
     }
 }
 
-// r2 := offset of the byte that holds the bit: the signed bit offset >> 3.
+// r2 := offset of the byte that contains the bit: the signed bit offset >> 3.
 static void emit_bit_offset(struct tb *b, const struct memref *r, u32 r2)
 {
     struct x86 *a = &b->code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of the helpers' stubs (helper.h).
+// Calls of the helpers' stubs (helpercall.h).
 #include "engine/emit/helpercall.h"
 
 #include "engine/thread/thread.h"

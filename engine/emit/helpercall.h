@@ -6,14 +6,15 @@
 #include "engine/codecache/helperdesc.h"
 #include "engine/emit/tb.h"
 
-// Calls a stub on the engine's stack. A jump and the descriptor follow (helpercall_back, desc.h).
+// Calls a stub on the engine's stack. A jump and the descriptor follow (helpercall_back,
+// helperdesc.h).
 void helpercall_emit(struct tb *b, u64 stub);
-// The jump behind the call, to `back`, and `size` bytes of a descriptor.
+// The jump after the call, to `back`, and `size` bytes of a descriptor.
 void helpercall_back(struct tb *b, u64 back, const void *desc, u32 size);
 
 void helpercall_data(struct tb *b, const void *desc, u32 size);
 
-// What a stub that keeps the flags finds in h_desc.
+// Stores the descriptor in h_desc, for stubs that preserve the flags.
 void helpercall_describe(struct tb *b, u32 low, u32 high);
 
 #endif

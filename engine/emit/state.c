@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Scratch registers and flags during emission (state.h). Instrumentation needs registers and
-// clobbers flags; the client's values then lie in the thread block. They stay there until a client
-// instruction (or the end of the block) needs them back, so that a run of checks spills once. The
-// recipe table records the state before every host instruction that may fault.
+// clobbers flags; the client's values are then in the thread block. They stay there until a client
+// instruction (or the end of the block) needs them: a sequence of checks spills once. The recipe
+// table records the state before every host instruction that may fault.
 #include "engine/emit/state.h"
 
 #include "engine/thread/thread.h"
 
-// The register that is given away holds t->log again.
+// The reserved register (tb.h, given) holds t->log again.
 static void take_back(struct tb *b, u32 reg)
 {
     if (b->given_dirty)
@@ -17,7 +17,7 @@ static void take_back(struct tb *b, u32 reg)
     tb_mark(b);
 }
 
-// The client gets it for a while.
+// The client gets the reserved register back for a while.
 static void give_back(struct tb *b, u32 reg)
 {
     if (!b->log_kept)
@@ -64,7 +64,7 @@ void state_unspill_mask(struct tb *b, u32 mask)
     }
 }
 
-// Prefers a register that is free already, else the one whose next use by the client is farthest
+// Prefers a register that is spilled already, else the one whose next use by the client is farthest
 // away.
 u32 state_scratch(struct tb *b, u32 avoid)
 {

@@ -5,7 +5,7 @@
 
 #include "engine/emit/tb.h"
 
-// A register outside of `avoid` whose client value is in its slot.
+// A scratch register outside of `avoid`: its client value is in the thread block.
 u32 state_scratch(struct tb *b, u32 avoid);
 void state_spill(struct tb *b, u32 reg);
 void state_unspill(struct tb *b, u32 reg);
@@ -15,9 +15,9 @@ void state_unspill_mask(struct tb *b, u32 mask);
 void state_flags_free(struct tb *b, u32 live);
 void state_flags_restore(struct tb *b);
 
-// Every client register and flag in its place, but for the one that is given away.
+// Restores every client register and flag, except the reserved register.
 void state_clean(struct tb *b);
-// But also these.
+// Restores all except these, too.
 void state_clean_but(struct tb *b, u32 regs);
 
 #endif

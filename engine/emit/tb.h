@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The block under translation, which the files of this wing share: its instructions, the code made
-// so far, the state of scratch registers and flags at the point of emission, and what is to follow
-// behind the main path. One block is translated at a time, under the translation lock.
+// The block under translation: its instructions, the code made so far, the state of scratch
+// registers and flags at the point of emission, and the cold parts that follow the main path. One
+// block is translated at a time, under the translation lock.
 #ifndef QUERN_ENGINE_TB_H
 #define QUERN_ENGINE_TB_H
 
@@ -39,35 +39,35 @@ struct cold_dref {
     struct memref ref;
 };
 
-// That of a fetch.
+// The check of a fetch has failed.
 struct cold_iref {
     struct x86_label second; // jumps here, too, if it has bytes
-    bool both;               // both lines were looked at
+    bool both;               // both lines were checked
     u32 counter;
 };
 
-// The predictor's counter of a conditional branch is not at its end.
+// The predictor's counter of a conditional branch is not saturated.
 struct cold_bc {
     u8 history; // register
     bool taken;
     u32 counter;
 };
 
-// An indirect branch went elsewhere than last time.
+// An indirect branch went to another target than last time.
 struct cold_bi {
     u32 index, counter;
 };
 
-// The other way of a conditional branch.
+// The other direction of a conditional branch.
 struct cold_edge {
     bool taken;
 };
 
-// A superblock is left at a joint.
+// A side exit: a superblock is left between two of its blocks.
 struct cold_side {
-    u32 number; // of the side in the record, from 1 on; 0: nothing is recorded
-    u32 blocks; // so many have been executed
-    u64 target; // of an indirect branch, the one that it does not have
+    u32 number; // of the side exit in the record, from 1 on; 0: nothing is recorded
+    u32 blocks; // executed until then
+    u64 target; // of an indirect branch: the expected target, which it did not take
     bool indirect;
 };
 
@@ -75,11 +75,11 @@ struct cold_side {
 struct cold_calls {
     u8 stub; // enum stub
     struct helperdesc_calls desc;
-    u64 target;    // of a direct jump; 0: it has been noted
+    u64 target;    // of a direct jump; 0: it was noted already
     bool indirect; // a jump that may be noted as a tail call
 };
 
-// Code that is emitted behind the block's main path.
+// Code that is emitted after the block's main path.
 struct cold {
     u8 kind; // enum cold_kind
     bool flags_saved;
@@ -97,18 +97,18 @@ struct cold {
     };
 };
 
-// What a register holds, if that is known: what was recorded in a slot, plus a constant.
+// The value of a register, if known: the word recorded in a slot, plus a constant.
 struct value {
-    u16 slot; // RECORD_NO_SLOT: the constant alone
+    u16 slot; // RECORD_NO_SLOT: only the constant
     bool known;
     s64 add;
 };
 
-// A basic block of the client's; a superblock has several.
+// A basic block of the client; a superblock has several.
 struct tb_block {
     u64 pc, end;
     u32 first, n;        // its instructions
-    u32 counter, record; // its own counter, and its number in the spool
+    u32 counter, record; // its counter, and its number in the spool
 };
 
 struct tb {
@@ -116,11 +116,11 @@ struct tb {
     struct insn insn[TB_INSNS_MAX];
     u32 n;
     struct tb_block block[FRAGMENT_BLOCKS_MAX];
-    u32 nblocks, at;            // and the one that is being emitted
+    u32 nblocks, at;            // at: the one that is being emitted
     bool writable;              // from writable or shared memory: self-checking
     bool step;                  // a single instruction that is stepped
-    bool again;                 // the last block that got its record had one
-    struct function function;   // --calls=yes: that it begins in, and does not leave
+    bool again;                 // the last block that got a spool record had one before
+    struct function function;   // --calls=yes: where it begins; it does not leave it
     u16 live[TB_INSNS_MAX + 1]; // arithmetic flags live before instruction i
     struct spool_insn rec[TB_INSNS_MAX];
     struct spool_counters cnt[TB_INSNS_MAX];
@@ -129,30 +129,30 @@ struct tb {
 
     struct x86 code;
     u32 cur;          // instruction being emitted
-    u16 spilled;      // client registers that are in their slots, the host register being free
-    u16 given;        // given away: r11, which is t->log where it is spilled (defer.h); or none
+    u16 spilled;      // client registers in the thread block; the host register is free
+    u16 given;        // reserved: r11, t->log where it is spilled (recording.h); or none
     bool given_dirty; // it is not spilled, and the client has changed it
     bool alone;       // FRAGMENT_ALONE
-    bool log_kept;    // t->log has been stored
-    u64 side_look_up; // where the target in rcx is looked up at a side, if that has been emitted
-    bool joined;      // no fetch has been recorded since a superblock's last joint
-    u32 log_ends;     // offset of a displacement: behind the record
+    bool log_kept;    // t->log was stored
+    u64 side_look_up; // code that looks up the target in rcx at a side exit; 0: not emitted yet
+    bool joined;      // no fetch was recorded since the superblock's last block began
+    u32 log_ends;     // offset of the displacement that is the end of the record
     u8 log_state;     // RECIPE_OPEN, RECIPE_CLOSED or neither
     bool flags_saved; // client flags are in flags_save
-    bool bumped;      // the block's counter has been incremented
+    bool bumped;      // the block's counter was incremented
     bool in_rep;
-    struct x86_label pushed[FRAGMENT_BLOCKS_MAX]; // lead to where pushed_value lies
+    struct x86_label pushed[FRAGMENT_BLOCKS_MAX]; // references to pushed_value
     u64 pushed_value[FRAGMENT_BLOCKS_MAX];
     u32 npushed;
     bool stack_set;          // an instruction has set the stack pointer to something new
     bool overflow;           // of anything but the code
     u64 iline;               // I1 line touched last
-    u64 lines[TB_LINES_MAX]; // those that a superblock has touched, in the order of the last time
+    u64 lines[TB_LINES_MAX]; // those that a superblock has touched, least recent first
     u32 nlines;
 
     struct cold cold[TB_COLD_MAX];
     u32 ncold;
-    struct x86_label changed[TB_CHECKS_MAX]; // lead where the first of the cold does
+    struct x86_label changed[TB_CHECKS_MAX]; // lead to the same code as the first of `cold`
     u32 nchanged;
     bool dumped; // note the parts
     struct spool_code_part part[TB_PARTS_MAX];
@@ -167,20 +167,20 @@ static inline u32 tb_off(const struct tb *b)
     return (u32)(b->code.p - b->code.start);
 }
 
-// The recipe from here on.
+// Adds a recipe for the code from here on, if the state has changed.
 void tb_mark(struct tb *b);
 
-// The displacement at `off` leads out of the fragment: a copy has to displace it anew.
+// The displacement at `off` leads out of the fragment: a copy has to relocate it.
 void tb_reloc(struct tb *b, u32 off);
 void tb_jmp_out(struct tb *b, u64 target);
 void tb_call_out(struct tb *b, u64 target);
 
-// For --dump-code: what follows.
+// For --dump-code: what the following code is.
 void tb_part(struct tb *b, enum spool_code_kind kind, u32 insn);
 
-// A part behind the main path, with the state as it is now.
+// Adds a cold part, with the current state.
 struct cold *tb_cold(struct tb *b, enum cold_kind kind, struct x86_label from);
-// It begins: `from` leads here, and the state is what it was.
+// Starts its code: `from` leads here, and the state is the stored one.
 void tb_cold_begin(struct tb *b, const struct cold *c);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Stubs that search a set of I1 or D1 behind its first way: made once for a pair of registers,
-// called by the cold parts of fragments (refs.c). A hit in a deeper way is ten to a
-// thousand times as frequent as a miss in programs whose working set fits, and all it takes is to
-// move some words; a call of C costs more than that. Misses go on into prof.c.
+// Stubs that search the further ways of a set of I1 or D1: generated once for a pair of registers,
+// called by the cold parts of fragments (refs.c). In programs whose working set fits, a hit in a
+// further way is ten to a thousand times as frequent as a miss. It only moves some words; a call of
+// C costs more than that. Misses continue in helpers.c.
 //
 // On entry r1 is the byte offset of the set (before scaling), r2 the tag; the flags are free. The
-// ways move down one by one until the tag's old place is reached, as sim_cache_search() does it.
-// See desc.h for what lies behind the call.
+// ways move down one by one until the old way of the tag is reached, as in sim_cache_search().
+// helperdesc.h describes the data after the call.
 #include "engine/emit/waysearch.h"
 
 #include "engine/base/nolibc.h"
@@ -18,14 +18,14 @@
 #include "engine/thread/thread.h"
 #include "engine/x86/asm.h"
 
-#define WAYSEARCH_MAX 16u // more are left to C
+#define WAYSEARCH_MAX 16u // C code searches sets with more ways
 
 struct waysearch {
-    u32 r1, r2, r3, r4; // registers: set, tag, and two to use
+    u32 r1, r2, r3, r4; // registers: set, tag, two scratch registers
     u32 wide;           // tags have 64 bits
     u32 scale, disp;    // the set is at gs:disp + (r1 << scale)
     u32 assoc;
-    u32 set_mask; // of the tag, giving r1 again; 0: the reference is known to lie in one line
+    u32 set_mask; // tag & set_mask is r1; 0: the reference is known to be in one line
     u32 line;
 };
 
@@ -60,13 +60,13 @@ static void compare(struct x86 *a, const struct waysearch *w, u32 reg)
         x86_cmp32(a, reg, w->r2);
 }
 
-static void leave(struct x86 *a, const struct waysearch *w)
+static void pop_scratch(struct x86 *a, const struct waysearch *w)
 {
     x86_pop_r(a, w->r4);
     x86_pop_r(a, w->r3);
 }
 
-// The rest is C's: it finds the tag, and for `slow` the set.
+// Continues in C, with the tag and, for STUB_D1_SLOW, the set.
 static void to_c(struct x86 *a, const struct waysearch *w, enum stub stub)
 {
     if (w->wide)
@@ -76,7 +76,7 @@ static void to_c(struct x86 *a, const struct waysearch *w, enum stub stub)
     x86_fix(a, x86_jmp(a), stubs_at(stub));
 }
 
-// The reference lies in two lines: nothing moves when both are the most recent of their sets.
+// The reference is in two lines: nothing moves when each is in the first way of its set.
 static void straddling(struct x86 *a, const struct waysearch *w)
 {
     struct x86_label second, first;
@@ -86,15 +86,15 @@ static void straddling(struct x86 *a, const struct waysearch *w)
     x86_lea(a, w->r3, MEM(w->r2, -(s64)w->line));
     x86_cmp(a, w->r3, way_at(w, 0));
     first = x86_jcc(a, CC_NE);
-    leave(a, w);
+    pop_scratch(a, w);
     x86_ret(a);
     x86_land(a, second);
     x86_land(a, first);
-    leave(a, w);
+    pop_scratch(a, w);
     to_c(a, w, STUB_D1_SLOW);
 }
 
-// Hits in the second way: it and the first change places.
+// A hit in the second way: swaps it with the first.
 static void search_second(struct x86 *a, const struct waysearch *w)
 {
     struct x86_label not_second;
@@ -138,13 +138,13 @@ static void search(struct x86 *a, const struct waysearch *w, enum stub miss)
         y = y == w->r3 ? w->r4 : w->r3;
     }
     store(a, w, 0, w->r2);
-    leave(a, w);
+    pop_scratch(a, w);
     to_c(a, w, miss);
     for (u32 i = 2; i < w->assoc; i++)
         x86_land(a, found[i]);
     if (w->assoc > 2) {
         store(a, w, 0, w->r2);
-        leave(a, w);
+        pop_scratch(a, w);
         x86_ret(a);
     }
     if (w->set_mask) {
@@ -153,9 +153,8 @@ static void search(struct x86 *a, const struct waysearch *w, enum stub miss)
     }
 }
 
-// Makes the stub; 0 when there is no room for it, which a number of stubs below STUBS_MADE / 1 KiB
-// never meets.
-static u64 make(struct waysearch *w, const char *name, enum stub miss, bool by_hand)
+// Generates the stub. There is space for STUBS_MADE / 1 KiB stubs, and there are fewer.
+static u64 make(struct waysearch *w, const char *name, enum stub miss, bool inline_search)
 {
     struct x86 a;
     u32 left =
@@ -167,7 +166,7 @@ static u64 make(struct waysearch *w, const char *name, enum stub miss, bool by_h
     a.start = a.p = region_made_room(&room);
     a.end = a.p + room;
     a.full = false;
-    if (by_hand)
+    if (inline_search)
         search(&a, w, miss);
     else
         to_c(&a, w, STUB_D1_SLOW);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/emit/tb.c, state.c and helper.c: what is noted of a block while code is emitted, which
-// register becomes free, and the code that spills, saves flags and calls helpers. The code is read
-// by Zydis: each instruction is a mnemonic with its operands, a place at %gs in brackets by its
-// name (`R3` the client's register 3, `LOG`, `FLAGS`, ...).
+// engine/emit/tb.c, state.c and helpercall.c: what is noted of a block while code is emitted, which
+// register becomes free, and the code that spills, saves flags and calls helpers. Zydis decodes the
+// code: each instruction is a mnemonic with its operands, an address at %gs in brackets by its name
+// (`R3` the client's register 3, `LOG`, `FLAGS`, ...).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static const char *place(s64 disp)
     return name;
 }
 
-// What was emitted from `from` on, without what aligns it.
+// The code that was emitted from `from` on, without padding.
 static const char *emitted(u32 from)
 {
     char *to = text;
@@ -101,7 +101,7 @@ static void is_recipe(u32 k, u32 off, u32 insn, u32 spilled, u32 flags)
     assert_int_equal(r->flags, flags);
 }
 
-// One for each state, from where it holds; of two at one place the second.
+// One for each state, from the offset where it starts; of two at one offset the second.
 static void test_recipes(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void test_recipes(void **state)
     b.code.p += 1;
     b.log_state = RECIPE_OPEN;
     b.bumped = b.flags_saved = b.in_rep = false;
-    tb_mark(&b); // who records nothing has no record
+    tb_mark(&b); // without recording there is no record
     is_recipe(3, 6, 3, 6, 0);
     b.code.p += 1;
     b.given = 1u << 11;
@@ -135,7 +135,7 @@ static void test_recipes(void **state)
     assert_false(b.overflow);
 }
 
-// What does not fit says so, and is not written.
+// Where the space is used up, `overflow` is set and nothing is written.
 static void test_full(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_full(void **state)
     assert_int_equal(b.ncold, TB_COLD_MAX);
 }
 
-// A way out is displaced anew in a copy: where its displacement lies is noted.
+// A jump out of the fragment is relocated in a copy: the offset of its displacement is noted.
 static void test_ways_out(void **state)
 {
     s32 rel;
@@ -186,7 +186,7 @@ static void test_ways_out(void **state)
     assert_int_equal(rel, -1000 - 10);
 }
 
-// A cold part begins with the state that there was at the jump to it, and returns behind that.
+// A cold part starts with the state at the jump to it, and returns behind that jump.
 static void test_cold(void **state)
 {
     struct x86_label jump = x86_jcc(&b.code, 5);
@@ -222,8 +222,8 @@ static void test_cold(void **state)
 
 // -- registers and flags --
 
-// One that is free already, else that whose next use is farthest away; never the stack pointer, the
-// one that is given away, and those that are to be avoided.
+// One that is spilled already, else that whose next use is farthest away; never the stack pointer,
+// the reserved register, or those to avoid.
 static void test_scratch(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void test_scratch(void **state)
     b.insn[0].regs = 1u << 9;
     b.insn[1].regs = 1u << 11;
     b.insn[2].regs = 1u << 10;
-    assert_int_equal(state_scratch(&b, 0), 8); // none of the three uses it
+    assert_int_equal(state_scratch(&b, 0), 8); // none of the three instructions uses it
     assert_string_equal(emitted(0), "mov [R8], r8");
     assert_int_equal(state_scratch(&b, 0), 8);
     assert_string_equal(emitted(0), "mov [R8], r8");
@@ -244,8 +244,8 @@ static void test_scratch(void **state)
     b.cur = 1;
     assert_int_equal(state_scratch(&b, 0), 10);
     b.spilled = 0;
-    assert_int_equal(state_scratch(&b, 1u << 10), 11); // all at once: the first
-    // Of what comes before nothing counts.
+    assert_int_equal(state_scratch(&b, 1u << 10), 11); // all at the same distance: the first
+    // Earlier instructions do not count.
     b.spilled = 0;
     b.cur = 2;
     b.insn[2].regs = 1u << 11;
@@ -253,7 +253,7 @@ static void test_scratch(void **state)
     b.spilled = 0;
     give(11);
     b.insn[2].regs = 0;
-    assert_int_equal(state_scratch(&b, 0), 10); // not 11, which is free, but given away
+    assert_int_equal(state_scratch(&b, 0), 10); // not 11: it is spilled, but reserved
     b.spilled = 0;
     b.given = 0;
     assert_int_equal(state_scratch(&b, 0xffff & ~(1u << R_RAX)), R_RAX);
@@ -275,7 +275,7 @@ static void test_spill(void **state)
     assert_string_equal(emitted(18), "mov rcx, [R1]; mov r12, [R12]");
 }
 
-// The one that is given away is the record's address where it is spilled. Each change is a recipe.
+// The reserved register is the record's address where it is spilled. Each change makes a recipe.
 static void test_given(void **state)
 {
     u32 off;
@@ -292,7 +292,7 @@ static void test_given(void **state)
     assert_string_equal(emitted(off), "mov r11, [LOG]");
     is_recipe(1, tb_off(&b), 0, 1u << 11, RECIPE_LOG);
     off = tb_off(&b);
-    state_unspill(&b, 11); // the address has been stored
+    state_unspill(&b, 11); // the address was stored
     assert_string_equal(emitted(off), "mov r11, [R11]");
     b.given_dirty = true;
     off = tb_off(&b);
@@ -334,7 +334,7 @@ static void test_flags(void **state)
 
 // -- helpers --
 
-// A helper runs on the engine's stack, and finds its words, aligned, behind the return address.
+// A helper runs on the engine's stack; its descriptor is after the return address, aligned.
 static void test_helpercall(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/emit/waysearch.c: the stubs are made, and then called on sets in memory at %gs, as
-// fragments call them. What they make of a set is held against one kept in order by hand; where
-// they leave for C, a stub of the test's writes down which one it was.
+// engine/emit/waysearch.c: the stubs are generated, then called on sets in memory at %gs, as
+// fragments call them. The resulting set is compared with one that the test maintains. Where they
+// continue in C, a stub of the test stores which one it was.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,10 +24,10 @@
 #define LINE     64u
 #define SETS     8u
 #define SET_MASK ((SETS - 1) * LINE) // of a tag: the byte offset of its set
-#define MADE     8192u               // where made stubs lie in `code`; before them, those of C
+#define MADE     8192u               // offset of generated stubs in `code`; before them, those of C
 #define CODE     65536u
 #define SET_GS   0x1001 // ARCH_SET_GS
-#define AFTER    0x400  // in the area: the registers behind a call
+#define AFTER    0x400  // in the area: the registers after a call
 #define LEFT     0x300  // and the number of the stub of C that was reached, plus 1
 
 struct tb_config tb_config;
@@ -108,8 +108,8 @@ static int setup(void **state)
     return 0;
 }
 
-// Calls a stub with `set` in r1 and `tag` in r2; which stub of C it left for, STUB_COUNT for none.
-// Whatever it did, the registers are as before.
+// Calls a stub with `set` in r1 and `tag` in r2. Returns the stub of C in which it continued,
+// STUB_COUNT for none. In any case the registers are preserved.
 static enum stub call(u64 stub, u32 r1, u64 set, u32 r2, u64 tag)
 {
     u64 *reg = (u64 *)area, *after = (u64 *)(area + AFTER);
@@ -127,8 +127,8 @@ static enum stub call(u64 stub, u32 r1, u64 set, u32 r2, u64 tag)
     return *(u32 *)(area + LEFT) - 1;
 }
 
-// A set by the rule: the tag goes to the front, those before its old place move down by one; one
-// that was not there takes the place of the last. True: it was there.
+// The expected set: the tag moves to the first way, those before its old way move down by one; a
+// tag that was not there replaces the last. True: it was there.
 static bool expect(u64 *way, u32 assoc, u64 tag)
 {
     u32 i;
@@ -152,9 +152,8 @@ static u32 any(u32 bound)
     return (u32)(x >> 32) % bound;
 }
 
-// 4000 references to few enough lines that every way is hit. Each associativity has a pair of
-// registers of its own: a stub is made once for a pair, and which two it uses besides depends
-// on it.
+// 4000 references to so few lines that every way is hit. Each associativity has its own pair of
+// registers: a stub is generated once for a pair, and its scratch registers depend on the pair.
 static void test_d1(void **state)
 {
     static const struct {
@@ -178,7 +177,7 @@ static void test_d1(void **state)
             bool last = set[s][assoc - 1] == tag;
 
             if (set[s][0] == tag)
-                continue; // the fragment has seen that itself
+                continue; // the fragment's own check covers that
             enum stub left = call(stub, cases[k].r1, at, cases[k].r2, tag);
             if (expect(set[s], assoc, tag)) {
                 assert_int_equal(left, STUB_COUNT);
@@ -197,8 +196,8 @@ static void test_d1(void **state)
     }
 }
 
-// The last byte lies in another set than the first: set 2, and line 0x10c0 of set 3 behind it. As
-// long as both lines are the most recent nothing moves; else C does it all, and is told the set.
+// The last byte is in another set than the first: set 2, and line 0x10c0 of set 3 after it. Nothing
+// moves while both lines are in the first way; else C does it all, and gets the set.
 static void test_straddling(void **state)
 {
     u64 *two = (u64 *)(area + TA_D1 + 2 * LINE), *three = (u64 *)(area + TA_D1 + 3 * LINE);
@@ -224,7 +223,7 @@ static void test_straddling(void **state)
     assert_int_equal(two[1], tag - LINE);
 }
 
-// More ways than are searched here, or none to be searched: straight to C.
+// More ways than the stub searches, or no search: straight to C.
 static void test_left_to_c(void **state)
 {
     (void)state;
@@ -254,7 +253,7 @@ static void test_i1(void **state)
     stub = waysearch_i1();
     for (u32 i = 0; i < 4000; i++) {
         u32 s = any(SETS), id = 0x80000000 + any(8) * SETS + s;
-        u64 junk = 0xffffffff00000000; // the upper half of a tag is nobody's
+        u64 junk = 0xffffffff00000000; // the upper half of a tag is ignored
 
         if (set[s][0] == id)
             continue;
