@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Copies that may fault, for safemem.c. Each instruction that touches client memory has a label;
-// the lines at the end pair it with the place where a fault continues. The signal handler changes
-// rip only, so that place finds all registers as they were at the fault.
+// Copies that may fault, for clientmem.c. Each instruction that touches client memory has a label;
+// the lines at the end pair it with the address where a fault continues. The signal handler changes
+// rip only: there all registers are as they were at the fault.
 #include "engine/base/extable.h"
 
     .text
 
-// u64 safecopy(void *dst, const void *src, u64 n): bytes that were NOT copied; 0 when all were.
-// Forwards, whole words first; a word that faults is tried again byte by byte, so that the answer
-// is exact.
-    .globl safecopy
-    .hidden safecopy
-    .type safecopy, @function
-safecopy:
+// u64 clientmem_copy(void *dst, const void *src, u64 n): number of bytes that were NOT copied.
+// Forwards, whole words first; a word that faults is retried byte by byte: the result is exact.
+    .globl clientmem_copy
+    .hidden clientmem_copy
+    .type clientmem_copy, @function
+clientmem_copy:
     mov %rdx, %rcx
 1:  cmp $8, %rcx
     jb 4f
@@ -32,38 +31,38 @@ safecopy:
     jmp 4b
 7:  mov %rcx, %rax
     ret
-    .size safecopy, . - safecopy
+    .size clientmem_copy, . - clientmem_copy
 
-// One access: u64 safecopy_load64(u64 *out, u64 gaddr), ..._load32(u32 *, u64), ..._store64(u64
-// gaddr, u64), ..._store32(u64 gaddr, u32): 0, or 1 after a fault.
-    .globl safecopy_load64, safecopy_load32, safecopy_store64, safecopy_store32
-    .hidden safecopy_load64, safecopy_load32, safecopy_store64, safecopy_store32
-    .type safecopy_load64, @function
-safecopy_load64:
+// A single access: u64 clientmem_load64(u64 *out, u64 gaddr), ..._load32(u32 *, u64),
+// ..._store64(u64 gaddr, u64), ..._store32(u64 gaddr, u32): 0, or 1 after a fault.
+    .globl clientmem_load64, clientmem_load32, clientmem_store64, clientmem_store32
+    .hidden clientmem_load64, clientmem_load32, clientmem_store64, clientmem_store32
+    .type clientmem_load64, @function
+clientmem_load64:
 10: mov (%rsi), %rax
     mov %rax, (%rdi)
     xor %eax, %eax
     ret
-    .size safecopy_load64, . - safecopy_load64
-    .type safecopy_load32, @function
-safecopy_load32:
+    .size clientmem_load64, . - clientmem_load64
+    .type clientmem_load32, @function
+clientmem_load32:
 11: mov (%rsi), %eax
     mov %eax, (%rdi)
     xor %eax, %eax
     ret
-    .size safecopy_load32, . - safecopy_load32
-    .type safecopy_store64, @function
-safecopy_store64:
+    .size clientmem_load32, . - clientmem_load32
+    .type clientmem_store64, @function
+clientmem_store64:
 12: mov %rsi, (%rdi)
     xor %eax, %eax
     ret
-    .size safecopy_store64, . - safecopy_store64
-    .type safecopy_store32, @function
-safecopy_store32:
+    .size clientmem_store64, . - clientmem_store64
+    .type clientmem_store32, @function
+clientmem_store32:
 13: mov %esi, (%rdi)
     xor %eax, %eax
     ret
-    .size safecopy_store32, . - safecopy_store32
+    .size clientmem_store32, . - clientmem_store32
 14: mov $1, %eax
     ret
 

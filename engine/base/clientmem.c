@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: MIT
-// Client memory from engine code (safemem.h): the C side of safemem.S. Everything here
-// may be called from a signal handler.
+// Client memory from engine code (clientmem.h): the C side of clientmem.S. Everything here may be
+// called from a signal handler.
 #include "engine/base/clientmem.h"
 
 #include "engine/base/sys.h"
 
-// safemem.S
-extern u64 safecopy(void *dst, const void *src, u64 n);
-extern u64 safecopy_load64(u64 *out, u64 gaddr);
-extern u64 safecopy_load32(u32 *out, u64 gaddr);
-extern u64 safecopy_store64(u64 gaddr, u64 value);
-extern u64 safecopy_store32(u64 gaddr, u32 value);
+// clientmem.S
+extern u64 clientmem_copy(void *dst, const void *src, u64 n);
+extern u64 clientmem_load64(u64 *out, u64 gaddr);
+extern u64 clientmem_load32(u32 *out, u64 gaddr);
+extern u64 clientmem_store64(u64 gaddr, u64 value);
+extern u64 clientmem_store32(u64 gaddr, u32 value);
 
 int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
-    return safecopy(dst, (const void *)gaddr, n) ? -EFAULT : 0;
+    return clientmem_copy(dst, (const void *)gaddr, n) ? -EFAULT : 0;
 }
 
 int clientmem_write(u64 gaddr, const void *src, u64 n)
 {
-    return safecopy((void *)gaddr, src, n) ? -EFAULT : 0;
+    return clientmem_copy((void *)gaddr, src, n) ? -EFAULT : 0;
 }
 
 u64 clientmem_read_some(void *dst, u64 gaddr, u64 n)
 {
-    return n - safecopy(dst, (const void *)gaddr, n);
+    return n - clientmem_copy(dst, (const void *)gaddr, n);
 }
 
 int clientmem_read_u64(u64 gaddr, u64 *value)
 {
-    return safecopy_load64(value, gaddr) ? -EFAULT : 0;
+    return clientmem_load64(value, gaddr) ? -EFAULT : 0;
 }
 
 int clientmem_read_u32(u64 gaddr, u32 *value)
 {
-    return safecopy_load32(value, gaddr) ? -EFAULT : 0;
+    return clientmem_load32(value, gaddr) ? -EFAULT : 0;
 }
 
 int clientmem_write_u64(u64 gaddr, u64 value)
 {
-    return safecopy_store64(gaddr, value) ? -EFAULT : 0;
+    return clientmem_store64(gaddr, value) ? -EFAULT : 0;
 }
 
 int clientmem_write_u32(u64 gaddr, u32 value)
 {
-    return safecopy_store32(gaddr, value) ? -EFAULT : 0;
+    return clientmem_store32(gaddr, value) ? -EFAULT : 0;
 }
 
-// Reads no further than the line of 64 bytes that holds the next character, so that a string that
-// ends before an unmapped page is never overrun into it.
+// Reads only up to the end of the 64-byte line of the next character: if a string ends before an
+// unmapped page, that page is never read.
 s64 clientmem_strnlen(u64 gaddr, u64 max)
 {
     char part[64];

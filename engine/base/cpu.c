@@ -25,8 +25,8 @@ static struct leaf cpuid(u32 leaf, u32 sub)
     return r;
 }
 
-// Addresses have 48 bits with the sign in those above; or 57, where the processor can and the
-// kernel has chosen so, which shows in where it maps memory.
+// Addresses have 48 bits, sign-extended; or 57, where processor and kernel support it: then the
+// kernel maps memory at such addresses.
 static u32 address_bits(void)
 {
     const u64 high = 1ul << 48;
@@ -41,7 +41,7 @@ static u32 address_bits(void)
     return 57;
 }
 
-// Of the uncompacted area with these components.
+// Size of the uncompacted area with these components.
 static u32 xsave_size(u64 features)
 {
     u32 size = XSTATE_LEGACY;
@@ -69,7 +69,7 @@ static void xsave_init(void)
 
 u64 cpu_show(u64 xcr0)
 {
-    // What Linux adds to the state: 944 with 11008 bytes of it, 936 with 832 and with 2696.
+    // Linux adds to the state: 944 bytes to 11008, 936 to 832 and to 2696.
     u32 size = xcr0 ? xsave_size(xcr0) : 512;
 
     cpu.shown_all = false;
@@ -98,7 +98,7 @@ void cpu_init(u64 hwcap2, u64 frame_size)
 
     cpu.frame_size = frame_size;
     cpu.amd = vendor.c == 0x444d4163 || vendor.c == 0x656e6975; // "cAMD", "uine"
-    // Of a leaf behind its last one, Intel's answers with the last one's.
+    // For a leaf beyond the last one, Intel processors return the last one.
     if (vendor.a >= 7)
         seven = cpuid(7, 0);
     cpu.bmi1 = seven.b >> 3 & 1;
@@ -108,7 +108,7 @@ void cpu_init(u64 hwcap2, u64 frame_size)
     cpu.pku = seven.c >> 4 & 1; // OSPKE
     cpu.lahf = cpuid(0x80000001, 0).c & 1;
     cpu.lzcnt = cpuid(0x80000001, 0).c >> 5 & 1;
-    // It faults unless the kernel has enabled it, which CR4 (not readable here) says.
+    // It faults unless the kernel has enabled it in CR4, which is not readable here.
     cpu.fsgsbase = (seven.b & 1) && (hwcap2 & HWCAP2_FSGSBASE);
     cpu.xsave = cpuid(1, 0).c >> 27 & 1; // OSXSAVE
     if (cpu.xsave)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of places where a signal is expected (fixup.h). The linker collects the section and
-// names its ends.
+// The table of places where a signal is expected (extable.h). The linker collects the section and
+// defines symbols for its ends.
 #include "engine/base/extable.h"
 
 extern const struct extable __start_fixups[], __stop_fixups[];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Places in the engine's text at which a signal does not mean a crash: one table of ranges, filled
-// by the FIXUP lines beside the instructions, read by the signal handler.
+// Places in the engine's text where a signal does not mean a crash: one table of ranges. FIXUP
+// lines beside the instructions fill it, the signal handler reads it.
 #ifndef QUERN_ENGINE_EXTABLE_H
 #define QUERN_ENGINE_EXTABLE_H
 
-#define EXTABLE_FAULT 0 // a synchronous fault on client memory: goes on at the target
-// A signal has been noted: goes on at the target, which gives up or looks again.
+#define EXTABLE_FAULT 0 // a synchronous fault on client memory: continues at the target
+// A signal was noted: continues at the target, which returns or checks again.
 #define EXTABLE_SIGNAL      1
-#define EXTABLE_CALL_BEFORE 2 // a call of the client is not made yet
+#define EXTABLE_CALL_BEFORE 2 // a system call of the client is not made yet
 #define EXTABLE_CALL_AFTER  3 // it is complete; at the target itself, rax is its result
 
 #ifdef __ASSEMBLER__
@@ -36,7 +36,7 @@ struct extable {
     u32 kind;
 };
 
-// The entry of this kind that holds rip; NULL when there is none. @signal-safe
+// The entry of this kind that contains rip, or NULL. @signal-safe
 const struct extable *extable_find(u64 rip, u32 kind);
 
 static inline u64 extable_target(const struct extable *f)

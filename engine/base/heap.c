@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The engine's own memory (heap.h). Two regimes: blocks below 32 KiB come from size classes with
-// free lists and are carved from runs of 64 KiB; larger ones are runs of pages, first fit among the
-// freed ones. Nothing is ever given back to the kernel but the contents of freed runs.
+// The engine's own memory (heap.h). Two kinds: blocks below 32 KiB come from size classes with free
+// lists and are carved from runs of 64 KiB; larger ones are runs of pages, first fit among the
+// freed ones. Only the contents of freed runs are ever returned to the kernel.
 //
 // The region is not reserved in advance: it is mapped in steps, each with MAP_FIXED_NOREPLACE where
-// the last one ended. A reservation would count against RLIMIT_AS, and nothing else goes there:
-// syscalls/memory.c keeps the client away. A limit that the client sets itself is not meant for
-// this memory (limits.h); where it may not be lifted again, there is a piece that was mapped before
-// it held.
+// the last one ended. A reservation would count against RLIMIT_AS, and nothing else is mapped
+// there: syscalls/memory.c keeps the client away. A limit that the client sets itself does not
+// apply to this memory (limits.h); where the engine cannot lift it again, it uses a piece that was
+// mapped before the limit was set.
 #include "engine/base/heap.h"
 
 #include "engine/base/layout.h"
@@ -17,11 +17,11 @@
 #include "engine/base/pages.h"
 #include "engine/base/sys.h"
 
-#define STEP  0x40000ul // at least so much is mapped at a time
-// Where no limit is on memory, the region ends on a multiple of this: what the program sees in
-// /proc/self/maps is the same then, whatever the engine needs. libsigsegv counts on what is there.
-#define EVEN 0x2000000ul
-#define AHEAD 0x1000000ul // before the client limits its memory
+#define STEP 0x40000ul // the least that is mapped at a time
+// Without a limit on memory, the region ends on a multiple of this: then /proc/self/maps does not
+// depend on how much the engine needs. libsigsegv relies on its contents.
+#define REGION_ALIGN 0x2000000ul
+#define RESERVE      0x1000000ul // before the client limits its memory
 #define SHARED_MAX 8u // pieces that are shared with children
 #define CHUNK 0x10000ul // small blocks are carved from runs of this size
 #define SMALL 0x8000ul  // blocks of this size and more are runs of pages
@@ -41,8 +41,8 @@ struct free_run {
 static struct lock heap_lock;
 static struct free_block *free_blocks[CLASSES];
 static struct free_run *free_runs;
-static u64 heap_top = ENGINE_HEAP_BASE;    // first byte never given out
-static u64 heap_mapped = ENGINE_HEAP_BASE; // end of what is mapped
+static u64 heap_top = ENGINE_HEAP_BASE;    // first byte never allocated
+static u64 heap_mapped = ENGINE_HEAP_BASE; // end of the mapped part
 static u64 chunk_at, chunk_end;            // rest of the current chunk
 
 static u32 class_of(u64 bytes, u64 *size)
@@ -71,8 +71,8 @@ static long grow(u64 bytes)
         return got;
     if ((u64)got != heap_mapped)
         engine_die("address 0x%lx is taken by something else", heap_mapped);
-    // What every process touches lies at the beginning.
-    if (bytes >= HUGE_PAGE && heap_mapped < ENGINE_HEAP_BASE + 3 * EVEN)
+    // Memory that every process touches is at the beginning.
+    if (bytes >= HUGE_PAGE && heap_mapped < ENGINE_HEAP_BASE + 3 * REGION_ALIGN)
         pages_huge(heap_mapped, bytes);
     heap_mapped += bytes;
     return 0;
@@ -85,11 +85,11 @@ static bool is_unlimited(int which)
     return sys_prlimit(which, NULL, &limit) == 0 && !~limit.cur;
 }
 
-// How much is mapped where `need` bytes are wanted.
+// How much to map when `need` bytes are needed.
 static u64 step_for(u64 need)
 {
     if (is_unlimited(RLIMIT_AS) && is_unlimited(RLIMIT_DATA))
-        return ((heap_mapped + need + EVEN - 1) & ~(EVEN - 1)) - heap_mapped;
+        return ((heap_mapped + need + REGION_ALIGN - 1) & ~(REGION_ALIGN - 1)) - heap_mapped;
     return need < STEP ? STEP : PAGE_UP(need);
 }
 
@@ -133,7 +133,7 @@ bool heap_share(void *p, u64 bytes)
 
 void *heap_shared(u64 bytes)
 {
-    void *p = heap_pages(bytes); // a place that is nobody else's
+    void *p = heap_pages(bytes); // reserves the addresses
 
     return heap_share(p, bytes) ? p : NULL;
 }
@@ -153,8 +153,8 @@ void heap_unshare(void)
 void heap_ahead(void)
 {
     lock_take(&heap_lock);
-    if (heap_mapped - heap_top < AHEAD / 2)
-        grow(AHEAD);
+    if (heap_mapped - heap_top < RESERVE / 2)
+        grow(RESERVE);
     lock_drop(&heap_lock);
 }
 
@@ -171,7 +171,7 @@ static void *take_run(u64 bytes)
             memset(run, 0, sizeof(*run));
             return run;
         }
-        // The run's end: its head stays where it is in the list.
+        // Takes the run's end: its head stays in the list.
         run->bytes -= bytes;
         return (u8 *)run + run->bytes;
     }
@@ -183,7 +183,7 @@ static void free_pages(void *p, u64 bytes)
     struct free_run *run = p;
 
     bytes = PAGE_UP(bytes);
-    sys_madvise((u64)p, bytes, MADV_DONTNEED); // zeroed again when it is used again
+    sys_madvise((u64)p, bytes, MADV_DONTNEED); // zeroed when it is reused
     run->bytes = bytes;
     run->next = free_runs;
     free_runs = run;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Included before every engine file by mk/engine.mk: all declarations are hidden, not only
-// definitions as by -fvisibility. Otherwise the compiler reaches the other files' symbols by a
-// table of addresses, and the linker cannot shorten every such access so far up in the address
-// space. Nothing pops it: there is nothing in the engine that is not the engine's.
+// mk/engine.mk includes it before every engine file: all declarations are hidden, not only
+// definitions as with -fvisibility. Otherwise the compiler accesses symbols of other files through
+// a table of addresses, and at such high addresses the linker cannot shorten every access. It is
+// never popped: the engine has no foreign declarations.
 #ifndef QUERN_ENGINE_HIDDEN_H
 #define QUERN_ENGINE_HIDDEN_H
 

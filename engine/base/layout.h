@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The address space of the engine: what lies where while it runs, above every sanitizer's shadow
-// and below the lowest mmap base of a randomised process. The drawing is in base/README.md. Read by
-// assembly, too.
+// The address space of the engine: above the shadow of every sanitizer and below the lowest mmap
+// base of a randomized process. base/README.md has a map. Assembly includes this, too.
 #ifndef QUERN_ENGINE_LAYOUT_H
 #define QUERN_ENGINE_LAYOUT_H
 
-// what records mean (replay/replay.c), in reach of the image
+// descriptions of records (replay/replay.c), in reach of the image
 #define REPLAY_BASE        0x7e8fc0000000
 #define REPLAY_SIZE        0x20000000
 #define ENGINE_BASE        0x7e9000000000 // the engine's own image (mk/engine.mk links it there)
@@ -17,18 +16,18 @@
 #define SPOOLER_BASE       0x7ed100000000 // the spool's records
 #define THREAD_AREA_BASE   0x7ed200000000 // SPOOL_THREADS_NEAR areas (thread.h)
 #define THREAD_AREA_STRIDE 0xa000000
-// Further areas lie where there is room when they are needed (spool/slotmem.h), with the thread's
-// open calls behind its counters, at a multiple of SPOOL_STACK_SIZE.
+// Further areas are at free addresses that are chosen on demand (spool/slotmem.h), with the
+// thread's open calls after its counters, at a multiple of SPOOL_STACK_SIZE.
 #define THREAD_FAR_TOP     0x7a0000000000
 #define THREAD_FAR_STRIDE  0x10000000
 #define THREAD_FAR_CALLS   0xc000000
 #define TA_COUNTERS        0x2000000 // in each area: SPOOL_THREAD_SIZE bytes of the spool
 
-// With --reproducible=yes nothing of the client's lies where the kernel chooses, but here: below
-// all of the above, and below what the kernel places, be it at random (in many containers that
-// cannot be turned off). Sanitizers take it for the high memory that it is.
+// With --reproducible=yes all mappings of the client are here, not where the kernel chooses: below
+// all of the above, and below the kernel's mappings, even with random addresses (which many
+// containers cannot turn off). For sanitizers this is normal high memory.
 #define PINNED_STACK_END 0x7e8fbff00000 // grows down as far as RLIMIT_STACK allows
-#define PINNED_CACHE_END 0x7e8fb0000000 // the code cache's, at most 256 MiB of it
+#define PINNED_CACHE_END 0x7e8fb0000000 // end of the code cache, at most 256 MiB
 #define PINNED_TOP       0x7e8fa0000000 // the interpreter, then what the client maps, downwards
 #define PINNED_PROGRAM   0x7e8f34000000 // a PIE, and its break above it
 #define PINNED_STACK     0x100000       // from the stack pointer to the stack's end

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Limits that are lifted for a call (limits.h).
+// Lifts limits for one call (limits.h).
 #include "engine/base/limits.h"
 
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
-// Sets *was to what it was; false: it is as it was.
+// Lifts a limit; *was is the old one. False: it is unchanged.
 static bool lift(int which, struct k_rlimit *was)
 {
     struct k_rlimit high = { ~0ul, ~0ul };
@@ -20,7 +20,7 @@ static bool lift(int which, struct k_rlimit *was)
 
 long limits_mmap(u64 addr, u64 bytes, int prot, int flags, int fd, u64 offset)
 {
-    // The last one is said by EAGAIN, where the client has asked that all memory be locked.
+    // EAGAIN means the last one, where the client has requested that all memory is locked.
     static const int on_memory[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK };
     struct k_rlimit was[3];
     bool lifted[3];

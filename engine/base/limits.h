@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The client's resource limits are not meant for the engine's own memory: for the moment of a call
-// they are lifted, to the hard value, or, for who may, altogether. Another thread of the client
-// sees the lifted value if it asks in that moment, and loses what it sets.
+// The client's resource limits are not meant for the engine's own memory: they are lifted during
+// one call, to the hard value or, with the privilege, completely. Another thread of the client that
+// reads the limit at that moment sees the lifted value; a value that it sets is lost.
 #ifndef QUERN_ENGINE_LIMITS_H
 #define QUERN_ENGINE_LIMITS_H
 
 #include "engine/base/types.h"
 
-// As sys_mmap; once more with the limits on memory lifted where these may be why it failed.
+// As sys_mmap; retries with lifted limits on memory if these may be the reason for a failure.
 long limits_mmap(u64 addr, u64 bytes, int prot, int flags, int fd, u64 offset);
 
-// Ends the process with a sentence: so much for `what` could not be had, and which limits are set.
+// Dies with a message: so much memory for `what` is not available, and which limits are set.
 _Noreturn void limits_die(const char *what, u64 kib, long error);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A futex lock for engine data. Never held while client code or a client's system call runs, and
-// never taken by a signal handler: an asynchronous signal that finds its thread in engine code is
-// only noted. The order of the engine's locks is in engine/README.md; those of heap.c and spooler.c
-// are leaves.
+// never taken by a signal handler: an asynchronous signal in engine code is only noted. The order
+// of the engine's locks is in engine/README.md; those of heap.c and spooler.c are leaves.
 #ifndef QUERN_ENGINE_LOCK_H
 #define QUERN_ENGINE_LOCK_H
 
@@ -31,7 +30,7 @@ static inline void lock_take(struct lock *l)
         sys_futex(&l->w, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, NULL);
 }
 
-// False: it was not to be had within that time.
+// False: the time was over.
 static inline bool lock_take_within(struct lock *l, const struct k_timespec *time)
 {
     if (lock_try(l))

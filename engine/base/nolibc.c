@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the engine has instead of a libc (mini.h). The compilers call memcpy, memmove, memset and
+// What the engine has instead of a libc (nolibc.h). The compilers call memcpy, memmove, memset and
 // memcmp by themselves, so those four must exist under these names. Cold, except memcpy and memset,
 // which move whole records in the translator.
 //
-// Only general registers, like all of the engine; long copies use the string instructions, which
-// need the direction flag clear: whoever enters C from client code clears it (stubs.S;
-// the kernel does for handlers).
+// Only general registers, like all of the engine. Long copies use string instructions, which need
+// the direction flag clear: the entries from client code clear it (stubs.S; the kernel for
+// handlers).
 #include "engine/base/nolibc.h"
 
 #include "engine/base/sys.h"
@@ -13,12 +13,12 @@
 #undef memcpy
 #undef memset
 
-// gcc would turn the loops below into calls of the functions that they are.
+// gcc would turn the loops below into calls of the very functions that contain them.
 #if defined(__GNUC__) && !defined(__clang__)
 #    pragma GCC optimize("no-tree-loop-distribute-patterns")
 #endif
 
-#define LONG_COPY 512 // from here on a string instruction's start-up is paid back
+#define LONG_COPY 512 // from here on a string instruction is faster despite its start-up time
 
 int engine_log_fd = 2;
 void (*engine_check_log)(void);
@@ -50,7 +50,7 @@ void *memmove(void *dst, const void *src, size_t n)
     u8 *d = dst;
     const u8 *s = src;
 
-    // Upwards is right unless dst lies inside the source.
+    // Upwards, unless dst is inside the source.
     if ((u64)d - (u64)s >= n) {
         if ((u64)s - (u64)d >= 8)
             return memcpy(dst, src, n);
@@ -168,7 +168,7 @@ long nolibc_number(const char *s)
     return n;
 }
 
-// One * is open at a time: when what follows it fails to match, the last * takes one character
+// Backtracks to the last * only: when the text after it does not match, it takes one character
 // more.
 bool nolibc_glob(const char *pattern, const char *s)
 {
@@ -300,7 +300,7 @@ u64 nolibc_format(char *buf, u64 size, const char *fmt, ...)
     return len;
 }
 
-// ---- Speaking ----
+// ---- Messages ----
 
 static void message(const char *fmt, va_list ap)
 {
@@ -340,7 +340,7 @@ void engine_die(const char *fmt, ...)
     va_start(ap, fmt);
     message(fmt, ap);
     va_end(ap);
-    engine_at_die = NULL; // whatever has been overwritten may end it, too
+    engine_at_die = NULL; // it may die itself, if memory was overwritten
     if (at_die)
         at_die();
     sys_exit_group(ENGINE_DIE_STATUS);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What the kernel is told of memory (pages.h).
+// Hints to the kernel about memory (pages.h).
 #include "engine/base/pages.h"
 
 #include "engine/base/sys.h"
 
 #define AHEAD 0x10000ul
 
-static bool silent;
+static bool hints_off;
 
-void pages_say_nothing(void)
+void pages_hints_off(void)
 {
-    silent = true;
+    hints_off = true;
 }
 
 void pages_huge(u64 start, u64 bytes)
 {
-    if (!silent)
+    if (!hints_off)
         sys_madvise(start, bytes, MADV_HUGEPAGE);
 }
 
@@ -27,7 +27,7 @@ void pages_ask_up(u64 *asked, u64 at, u64 limit)
         return;
     to = limit - from < AHEAD ? limit : PAGE_DOWN(from + AHEAD);
     *asked = to;
-    if (!silent)
+    if (!hints_off)
         sys_populate(from, to - from);
 }
 
@@ -39,6 +39,6 @@ void pages_ask_down(u64 *asked, u64 at, u64 limit)
         return;
     from = to - limit < AHEAD ? limit : PAGE_UP(to - AHEAD);
     *asked = from;
-    if (!silent)
+    if (!hints_off)
         sys_populate(from, to - from);
 }

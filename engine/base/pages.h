@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the kernel is told of memory that will be touched. A page that is touched first is a fault,
-// which costs 0.5 us; in some virtual machines 12 us, where one of 2 MiB costs 130, and each of
-// several that are asked for at once 7.
+// Hints to the kernel about memory that will be touched. The first touch of a page faults, which
+// costs 0.5 us. In some virtual machines it costs 12 us, a page of 2 MiB 130 us, and each page of a
+// batch that is requested at once 7 us.
 #ifndef QUERN_ENGINE_PAGES_H
 #define QUERN_ENGINE_PAGES_H
 
@@ -9,16 +9,16 @@
 
 #define HUGE_PAGE 0x200000ul
 
-// --no-page-hints: from now on nothing is told.
-void pages_say_nothing(void);
+// --no-page-hints: no hints from now on.
+void pages_hints_off(void);
 
-// Memory that is mapped and not touched yet, and that every process touches all over: large pages,
-// where there are such.
+// Requests large pages, where there are such: for mapped memory that is not touched yet and that
+// every process will touch completely.
 void pages_huge(u64 start, u64 bytes);
 
-// Memory that is given out from one end on, and is now at `at`: the pages that come next, up to
-// `limit`. *asked is where what was asked for ends; at first 0, and ~0 for what grows down. Threads
-// that are at the same memory may ask twice.
+// For memory that is allocated from one end on, and has reached `at`: populates the next pages, up
+// to `limit`. *asked is the end of what was requested before; at first 0, or ~0 for memory that
+// grows down. Threads that share the memory may request pages twice.
 #define PAGES_NEAR 0x1000ul
 void pages_ask_up(u64 *asked, u64 at, u64 limit);
 void pages_ask_down(u64 *asked, u64 at, u64 limit);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The only door to the kernel: raw system calls that return what the kernel returned (-errno on
-// failure), and the numbers of the kernel's interface that engine files need. Nothing here keeps
-// state or decides anything.
+// All system calls of the engine go through this file: raw calls that return the kernel's result
+// (-errno on failure), and the constants of the kernel's interface that engine files need. No
+// state, no decisions.
 //
-// Constants are the kernel's (include/uapi); structures are prefixed k_ because they are the
+// Constants are the kernel's (include/uapi); structures have the prefix k_ because they are the
 // kernel's, not a libc's.
 #ifndef QUERN_ENGINE_SYS_H
 #define QUERN_ENGINE_SYS_H
@@ -321,7 +321,7 @@ struct k_pollfd {
 #define CLOCK_MONOTONIC         1
 #define CLOCK_THREAD_CPUTIME_ID 3
 
-// The clock of another process's time on processors (posix-timers_types.h).
+// The clock of another process's processor time (posix-timers_types.h).
 #define CLOCK_CPU_OF(pid) ((s32)(~(u32)(pid) << 3 | 2))
 
 #define ITIMER_REAL    0
@@ -410,7 +410,7 @@ struct k_itimerval {
     s64 interval_sec, interval_usec, value_sec, value_usec;
 };
 
-// An instruction of classic BPF, and what a seccomp filter may look at.
+// An instruction of classic BPF, and the data that a seccomp filter reads.
 struct k_bpf_insn {
     u16 code;
     u8 jt, jf;
@@ -531,9 +531,9 @@ struct k_auxv {
 #define SEGV_MAPERR 1
 #define SEGV_ACCERR 2
 
-// What the kernel hands to a handler.
+// What the kernel passes to a handler.
 struct k_sigcontext {
-    // r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp: frame_regs_* of signal/frame.c know that
+    // r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp: see frame_regs_*() in signal/frame.c
     u64 gpr[16];
     u64 ip, flags;
     u16 cs, gs, fs, ss;
@@ -646,8 +646,8 @@ static inline long sys_madvise(u64 addr, u64 len, int advice)
     return sys_call3(SYS_madvise, addr, len, (u64)advice);
 }
 
-// Memory that is about to be written, all of it: one call for its page faults. Kernels before 5.14
-// do not know it.
+// Populates memory that is about to be written completely: one call in place of all page faults.
+// Kernels before 5.14 do not have it.
 static inline void sys_populate(u64 start, u64 bytes)
 {
     u64 from = PAGE_DOWN(start);
@@ -695,7 +695,7 @@ static inline long sys_clock_gettime(int clock, struct k_timespec *ts)
     return sys_call2(SYS_clock_gettime, (u64)clock, (u64)ts);
 }
 
-// What a client may have taken from its processes, and what they execute inherits.
+// Allows rdtsc again: a client can forbid it, and its processes inherit that, also over an exec.
 static inline void sys_allow_tsc(void)
 {
     sys_call5(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);

@@ -455,7 +455,7 @@ void launch_main(u64 *sp)
     read_stack(&s, sp);
     open_program(&s, (char *)sp[1], (char *)sp[2], &spool_fd);
     if (spool->flags & SPOOL_F_NO_HINTS)
-        pages_say_nothing();
+        pages_hints_off();
     fds_init(spool_fd, spool->log_fd);
     environ_save(s.envp);
     fds_keep_finisher(spooler_string(spool->s_quern));

@@ -46,9 +46,9 @@ struct thread *threads_first(void)
 
 u64 threads_area_end(void)
 {
-    u32 near = slots_high < SPOOL_THREADS_NEAR ? slots_high : SPOOL_THREADS_NEAR;
+    u32 first = slots_high < SPOOL_THREADS_NEAR ? slots_high : SPOOL_THREADS_NEAR;
 
-    return THREAD_AREA_BASE + (near ? near : 1) * (u64)THREAD_AREA_STRIDE;
+    return THREAD_AREA_BASE + (first ? first : 1) * (u64)THREAD_AREA_STRIDE;
 }
 
 struct thread *thread_of_address(u64 addr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// engine/base/cpu.c, the object that the engine is linked from, against what this very processor
-// says by the names of the compiler's cpuid.h, and what the kernel says.
+// engine/base/cpu.c, the object that the engine is linked from, compared with this processor's
+// cpuid, by the names of the compiler's cpuid.h, and with the kernel.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static uint64_t xcr0(void)
 static int setup(void **state)
 {
     (void)state;
-    memset(&cpu, 0x55, sizeof(cpu)); // everything is set
+    memset(&cpu, 0x55, sizeof(cpu)); // every field has to be set
     cpu.xsave_features = 0;
     cpu.xsave_size = 0;
     cpu_init(getauxval(AT_HWCAP2), 3000);
@@ -68,8 +68,8 @@ static void test_features(void **state)
     assert_int_equal(cpu.frame_size, 0);
 }
 
-// Leaf 0xd says how large the area of all enabled components is, with the tiles of AMX if those are
-// enabled: they are the last of them.
+// Leaf 0xd has the size of the area of all enabled components, with the AMX tiles if those are
+// enabled: they are the last component.
 static void test_xsave(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void test_xsave(void **state)
     assert_int_equal(cpu.shown_size, cpu.xsave_size);
 }
 
-// 512 bytes without xsave, 64 more with its header, 256 more with AVX; and 936, to 16.
+// 512 bytes without xsave, 64 more with its header, 256 more with AVX; plus 936, rounded up to 16.
 static void test_shown(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void test_shown(void **state)
     assert_int_equal(cpu.shown_size, cpu.xsave_size);
 }
 
-// The kernel's errors are -1 to -4095: addresses in the highest page but one are none.
+// The kernel's errors are -1 to -4095: an address in the last page but one is no error.
 static void test_failed(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/base/heap.c and engine/base/clientmem.c, the objects that the engine is linked from. The
-// heap really lies at ENGINE_HEAP_BASE here, too; the handler below does for safemem what
-// engine/signal/signal.c does.
+// heap is at ENGINE_HEAP_BASE here, too; the handler below does for clientmem what
+// engine/signal/handler.c does.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static void check_and_free(struct owned *o)
     o->p = NULL;
 }
 
-// Random sizes, up to 300 blocks alive: every block is zeroed, aligned, and its own.
+// Random sizes, up to 300 live blocks: every block is zeroed, aligned, and overlaps no other.
 static void heap_random(void **state)
 {
     static struct owned own[300];
@@ -78,7 +78,7 @@ static void heap_random(void **state)
     heap_free(NULL, 5);
 }
 
-// What is given back is used again: the same block, zeroed.
+// A freed block is reused: the same address, zeroed.
 static void heap_reuses(void **state)
 {
     static const u64 sizes[] = { 1,    16,   17,   112,  128,   129,   160,   161,   192,
@@ -123,8 +123,8 @@ static u64 heap_end(void)
     return last;
 }
 
-// What a program sees of it in /proc/self/maps does not depend on what the engine needs. Under a
-// limit no more is mapped than is needed, in pieces of 256 KiB.
+// The heap's lines of /proc/self/maps do not depend on how much the engine needs. Under a limit no
+// more is mapped than needed, in pieces of 256 KiB.
 static void heap_ends_even(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void heap_ends_even(void **state)
         u64 end = heap_end();
 
         setrlimit(RLIMIT_AS, &much);
-        while (heap_end() == end) // the rest of what is there
+        while (heap_end() == end) // uses up the mapped part
             heap_pages(4096);
         _exit(heap_end() - end == 0x40000 ? 44 : 45);
     }
@@ -147,9 +147,8 @@ static void heap_ends_even(void **state)
     assert_int_equal(status, 44 << 8);
 }
 
-// What dies says how much it wanted: 1 GiB, less what of the heap is mapped and not given out (it
-// ends on multiples of 32 MiB), where no more than there is may be mapped; 97 GiB where there is
-// room for 96.
+// The message says how much was needed: 1 GiB, less the mapped and free part of the heap (it ends
+// on multiples of 32 MiB), where nothing more may be mapped; 97 GiB where there is space for 96.
 static void heap_ends(void **state)
 {
     (void)state;
@@ -201,9 +200,9 @@ static void on_fault(int sig, siginfo_t *info, void *context)
     r[REG_RIP] = (greg_t)extable_target(to);
 }
 
-static u8 *page; // readable and writable; the one behind it is unmapped
+static u8 *page; // readable and writable; the next one is unmapped
 
-// Called by the test itself: cmocka installs handlers of its own before each.
+// Called by each test itself: cmocka installs its own handlers before each.
 static void prepare(void)
 {
     struct sigaction act = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
@@ -265,7 +264,7 @@ static void safe_nowhere(void **state)
     assert_int_equal(clientmem_write_u32((u64)page + 4, 0xaabbccdd), 0);
     assert_int_equal(clientmem_read_u64((u64)page, &word), 0);
     assert_int_equal(word, 0xaabbccdd55667788);
-    // Written to a page that may only be read.
+    // Writes to a read-only page.
     assert_int_equal(mprotect(page, PAGE, PROT_READ), 0);
     assert_int_equal(clientmem_write((u64)page, &word, 8), -14);
     assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
@@ -286,7 +285,8 @@ static void safe_strings(void **state)
         s[len] = 0;
         assert_int_equal(clientmem_strnlen((u64)s, 4096), len);
         assert_int_equal(clientmem_strnlen((u64)s, len), len);
-        assert_int_equal(clientmem_strnlen((u64)s, len / 2), len / 2); // though the end is near
+        assert_int_equal(clientmem_strnlen((u64)s, len / 2),
+                         len / 2); // the page ends soon
         assert_int_equal(clientmem_read_str(buf, (u64)s, sizeof(buf)), len);
         assert_string_equal(buf, s);
         assert_int_equal(clientmem_read_str(buf, (u64)s, len + 1), len);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/base/limits.c: memory of the engine's is had above a limit that the client has set, which
-// is as it was afterwards; and what is said where it cannot be had. Each in a child.
+// engine/base/limits.c: the engine gets memory above a limit that the client has set, and restores
+// the limit; and the message where it cannot. Each test runs in a child.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static long map(void)
     return limits_mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-// The status of a child in which what() was called.
+// The status of a child that calls what().
 static int child(int (*what)(int), int arg)
 {
     int status = 0;
@@ -58,7 +58,7 @@ static void test_lifted(void **state)
     assert_int_equal(child(lifted, RLIMIT_DATA), 0);
 }
 
-// Where all memory to come is to be locked. Who may lock any does not meet the limit.
+// Where all future memory has to be locked. With the privilege to lock there is no limit.
 static int locked(int unused)
 {
     struct k_rlimit low = { 64 << 10, 0 }, now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/base/nolibc.c, the very object that the engine is linked from: memory functions against byte
-// loops at every small length and alignment, the formatter against texts worked out by hand,
-// patterns, numbers.
+// engine/base/nolibc.c, the object that the engine is linked from: memory functions against byte
+// loops at every small length and alignment, the formatter against texts made by hand, patterns,
+// numbers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void fill(u8 *p, u32 n, u32 seed)
         p[i] = (u8)((seed = seed * 1103515245 + 12345) >> 16);
 }
 
-// Lengths around every change of method: bytes, words, string instructions from 512 on.
+// Lengths around every change of the method: bytes, words, string instructions from 512 on.
 static const u32 lengths[] = { 0,  1,  2,   3,   7,   8,   9,   15,  16,  17,  31,   32,
                                63, 64, 100, 255, 511, 512, 513, 519, 520, 521, 1000, 4097 };
 
@@ -123,13 +123,13 @@ static void patterns(void **state)
     assert_true(nolibc_glob("**a", "bba"));
     assert_false(nolibc_glob("", "a"));
     assert_true(nolibc_glob("", ""));
-    // Quadratic at worst: 2^40 steps would never end.
+    // At most quadratic: 2^40 steps would take forever.
     assert_false(nolibc_glob("*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
 }
 
 static void formats(void **state)
 {
-    // not what the compiler knows
+    // volatile: the compiler must not know the values
     static const char *volatile none, *volatile ends = "a%\0bcd";
     char buf[64];
 
@@ -145,10 +145,10 @@ static void formats(void **state)
     assert_string_equal(buf, "[   abc][abc   ][abc]");
     nolibc_format(buf, sizeof(buf), "[%s][%7s]", none, none);
     assert_string_equal(buf, "[(null)][ (null)]");
-    // A % at the end ends it: what stands behind the NUL is not read.
+    // A % at the end ends the text: what is after the NUL is not read.
     assert_int_equal(nolibc_format(buf, sizeof(buf), ends, 0), 2);
     assert_string_equal(buf, "a");
-    // Cut, terminated, and the full length told, as snprintf.
+    // Cut, terminated, and the full length returned, as snprintf.
     assert_int_equal(nolibc_format(buf, 4, "%s", "abcdef"), 6);
     assert_string_equal(buf, "abc");
     buf[0] = 'k';
@@ -156,7 +156,7 @@ static void formats(void **state)
     assert_int_equal(buf[0], 'k');
 }
 
-// No more than `max` is looked at, and nothing behind the end; not what the compiler knows.
+// Reads at most `max` bytes, and nothing after the end; volatile: unknown to the compiler.
 static void lengths_at_most(void **state)
 {
     char text[8] = "abcdef";
@@ -169,7 +169,7 @@ static void lengths_at_most(void **state)
     assert_int_equal(strnlen(s, 100), 6);
 }
 
-// ---- Speaking ----
+// ---- Messages ----
 
 static int checks;
 
@@ -178,7 +178,7 @@ static void check_log(void)
     checks++;
 }
 
-// Into a pipe that is full at first: what a child empties a moment later makes room for all of it.
+// Into a pipe that is full at first: a child reads it a moment later, and all of the message fits.
 static void messages(void **state)
 {
     static char drained[1 << 20];
@@ -211,7 +211,7 @@ static void messages(void **state)
     engine_msg("all %d of it", 17);
     engine_check_log = NULL;
     assert_int_equal(checks, 1);
-    close(log[1]); // a message that was lost ends the child's reading
+    close(log[1]); // if a message was lost, the child's read ends
     close(back[1]);
     assert_int_equal(read(back[0], end, sizeof(end)), (ssize_t)len);
     assert_memory_equal(end, expected, len);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/base/pages.c: what is asked of the kernel, which writes it down in /proc/self/smaps ("hg"
-// among a mapping's VmFlags) and answers mincore(), and that nothing is asked once it is forbidden.
+// engine/base/pages.c: the hints to the kernel, as seen in /proc/self/smaps ("hg" among a mapping's
+// VmFlags) and by mincore(); and no hints after they were turned off.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static u64 map(void)
                          0);
 }
 
-// Whether the mapping that has the address is to be of large pages.
+// Whether large pages were requested for the mapping of this address.
 static bool is_asked_for(u64 address)
 {
     FILE *f = fopen("/proc/self/smaps", "r");
@@ -39,7 +39,7 @@ static bool is_asked_for(u64 address)
     return found;
 }
 
-// How many pages from the n-th on are there, and that the one before and the one behind are not.
+// How many pages from the n-th on are present; those before and after must not be.
 static u32 there(u64 start, u32 first)
 {
     unsigned char pages[256];
@@ -64,7 +64,7 @@ static u64 map_small(void)
     return at;
 }
 
-// 64 KiB at a time, again when less than a page of them is left, never beyond the limit.
+// 64 KiB at a time, again when less than a page of them is left, never above the limit.
 static void test_up(void **state)
 {
     u64 at = map_small(), asked = 0, limit = at + 40 * PAGE_SIZE;
@@ -78,7 +78,7 @@ static void test_up(void **state)
     pages_ahead(&asked, at + 17 * PAGE_SIZE + 1, limit);
     assert_int_equal(asked, at + 34 * PAGE_SIZE);
     assert_int_equal(there(at, 2), 32);
-    pages_ahead(&asked, at + 36 * PAGE_SIZE + 8, limit); // behind what was asked for
+    pages_ahead(&asked, at + 36 * PAGE_SIZE + 8, limit); // after what was requested
     assert_int_equal(asked, limit);
     assert_int_equal(there(at, 36), 4);
     pages_ahead(&asked, limit, limit);
@@ -115,7 +115,7 @@ static void test_huge(void **state)
     assert_false(is_asked_for(at));
     assert_true(is_asked_for(at + HUGE_PAGE));
     assert_false(is_asked_for(at + 2 * HUGE_PAGE));
-    pages_say_nothing();
+    pages_hints_off();
     without = map();
     pages_huge(without, 3 * HUGE_PAGE);
     assert_false(is_asked_for(without));
@@ -129,9 +129,8 @@ static void test_huge(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_up),
-        cmocka_unit_test(test_down),
-        cmocka_unit_test(test_huge), // last: nothing is told any more
+        cmocka_unit_test(test_up), cmocka_unit_test(test_down),
+        cmocka_unit_test(test_huge), // last: it turns the hints off
     };
 
     return cmocka_run_group_tests_name("base/pages", tests, NULL, NULL);
