@@ -13,7 +13,7 @@
 #define FLAGS_INITIAL 0x202ul // of a new program: interrupts on, the bit that is always set
 
 struct cpu {
-    bool amd; // AMD's rules for branches, undefined flags and so on (AuthenticAMD, HygonGenuine)
+    bool amd;  // AMD's rules for branches, undefined flags and so on (AuthenticAMD, HygonGenuine)
     bool lahf; // in 64-bit mode (the first x86-64 lacked it); translated code saves flags with it
     bool bmi1, bmi2, lzcnt, rtm, pku;
     bool pext;      // as fast as a shift (AMD before Zen 3: BMI2, but hundreds of cycles)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The assembler: the few host instructions that instrumentation needs, appended to a buffer. One
-// row of asm.def for each, and a function x86_NAME() of each row; everything is inline and folds to
-// constant stores where the operands are constants. Nothing else in the engine writes the bytes of
-// an instruction, except rewrite.c, which alters the client's own.
+// The assembler: appends the few host instructions that instrumentation needs to a buffer. Each row
+// of asm.def is one form, with a function x86_NAME(). Everything is inline and folds to constant
+// stores where the operands are constants. Nothing else in the engine writes the bytes of an
+// instruction, except relocate.c, which alters the client's own.
 //
-// Operands stand in Intel order. Registers are hardware numbers. An instruction for which there may
-// be no room sets `full` and is not written; what comes behind it is then worth nothing.
+// Operands are in Intel order. Registers are hardware numbers. An instruction for which there may
+// be no space sets `full` and is not written; then the code after it is invalid.
 #ifndef QUERN_ENGINE_ASM_H
 #define QUERN_ENGINE_ASM_H
 
@@ -24,7 +24,7 @@ struct x86 {
 struct x86_mem {
     u8 base, index; // registers or REG_NONE; rsp is no index
     u8 scale;       // the index counts 1 << scale
-    bool gs;        // in the thread's area
+    bool gs;        // in the thread area
     bool a32;       // 32-bit addressing
     s32 disp;
 };
@@ -41,7 +41,7 @@ static inline struct x86_mem x86_mem(u32 base, u32 index, u32 scale, bool gs, s6
     return m;
 }
 
-// As the opcodes of jcc have them in their low four bits.
+// The low four bits of the jcc opcodes.
 enum x86_cond {
     CC_O,
     CC_NO,
@@ -63,13 +63,13 @@ enum x86_cond {
 
 // -- labels --
 
-// The displacement of a jump, a call or a rip-relative operand, whose target x86_fix() or
-// x86_land() fills in.
+// The displacement of a jump, a call or a rip-relative operand; x86_fix() or x86_land() fills in
+// its target.
 struct x86_label {
     u32 at, bytes; // offset from the start of the buffer; 1 or 4
 };
 
-// Leads it to `target`, an address. One that is out of reach of a short jump sets `full`.
+// Sets its target, an address. A target out of reach of a short jump sets `full`.
 static inline void x86_fix(struct x86 *a, struct x86_label l, u64 target)
 {
     s64 rel = (s64)(target - ((u64)a->start + l.at + l.bytes));
@@ -107,7 +107,7 @@ enum x86_width {
     X86_W512 = 512,
 };
 
-// Where the next instruction goes, NULL when there may be no room.
+// The address of the next instruction, NULL when there may be no space.
 static inline u8 *x86_begin(struct x86 *a)
 {
     if (LIKELY(a->end - a->p >= X86_MAX))
@@ -145,7 +145,7 @@ static inline u8 *x86_imm(u8 *p, u32 width, u32 v)
     return width == X86_W16 ? x86_imm16(p, v) : x86_imm32(p, v);
 }
 
-#define X86_REX 0x40u // in `rxb`: even if it says nothing, which makes spl .. dil of ah .. bh
+#define X86_REX 0x40u // in `rxb`: emits REX even without bits: spl .. dil instead of ah .. bh
 
 // Prefixes and opcode. rxb: the bits R, X and B of REX.
 static inline u8 *x86_op(u8 *p, u32 width, u32 opcode, u32 rxb)
@@ -197,7 +197,7 @@ static inline u32 x86_xb(struct x86_mem m)
     return x << 1 | b;
 }
 
-// modrm, SIB and displacement, which may have 8 bits `with_short`.
+// modrm, SIB and displacement. with_short: an 8-bit displacement is allowed.
 static inline u8 *x86_modrm(u8 *p, u32 reg, struct x86_mem m, bool with_short)
 {
     u32 r = (reg & 7) << 3, base = m.base & 7, mod;
@@ -234,7 +234,7 @@ static inline u8 *x86_op_m(u8 *p, u32 width, u32 opcode, u32 reg, struct x86_mem
 }
 
 // VEX without a second source and with W 0. map: 1 for 0f, 3 for 0f3a. pp: 0 to 3 for none, 66, f3,
-// f2. l: 4 for 256 bits. Of two bytes where it can be.
+// f2. l: 4 for 256 bits. Uses the two-byte form where possible.
 static inline u8 *x86_vex(u8 *p, u32 map, u32 pp, u32 l, u32 opcode, u32 rxb)
 {
     if (map == 1 && !(rxb & 3)) {
@@ -268,8 +268,8 @@ static inline u8 *x86_vex_m(u8 *p, u32 pp, u32 l, u32 opcode, u32 reg, struct x8
     return x86_modrm(p, reg, m, true);
 }
 
-// EVEX, map 0f, f3, W 1, 512 bits, without a mask. Its short displacements count in operands: none
-// is used.
+// EVEX, map 0f, f3, W 1, 512 bits, without a mask. Its short displacements are scaled by the
+// operand size: they are not used.
 static inline u8 *x86_evex_m(u8 *p, u32 opcode, u32 zmm, struct x86_mem m)
 {
     p = x86_prefixes(p, m);
@@ -283,7 +283,7 @@ static inline u8 *x86_evex_m(u8 *p, u32 opcode, u32 zmm, struct x86_mem m)
 
 // -- the rows --
 
-// The label of the displacement that ends where the buffer does now.
+// The label of the displacement that ends at the current end of the buffer.
 static inline struct x86_label x86_behind(const struct x86 *a, u32 bytes)
 {
     struct x86_label l = { (u32)(a->p - a->start) - bytes, bytes };
@@ -337,7 +337,7 @@ static inline struct x86_label x86_behind(const struct x86 *a, u32 bytes)
 #include "engine/x86/asm.def"
 #undef X86
 
-// Between register and memory, either way.
+// Moves between register and memory, in both directions.
 #define X86_LOADS(n, src) _Generic((src), struct x86_mem: x86_##n##_rm, default: x86_##n##_rr)
 #define x86_mov(a, dst, src) \
     _Generic((dst), struct x86_mem: x86_mov_mr, default: X86_LOADS(mov, src))(a, dst, src)
@@ -348,9 +348,9 @@ static inline struct x86_label x86_behind(const struct x86 *a, u32 bytes)
 #define x86_cmp32(a, x, y) X86_LOADS(cmp32, y)(a, x, y)
 // clang-format on
 
-// -- what is more than a row --
+// -- more than one row --
 
-// The shortest form that leaves the flags alone.
+// The shortest form that preserves the flags.
 static inline void x86_mov_imm(struct x86 *a, u32 reg, u64 imm)
 {
     if (imm <= 0xffffffffu)
@@ -369,7 +369,7 @@ static inline void x86_or(struct x86 *a, u32 reg, s32 imm)
         x86_or_ri(a, reg, (u32)imm);
 }
 
-// Words for a helper, or the client's own instruction.
+// Data for a helper, or the client's own instruction.
 static inline void x86_copy(struct x86 *a, const void *bytes, u32 n)
 {
     if (LIKELY((u64)(a->end - a->p) >= n)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Glue over Zydis; see decode.h. Called by the translator for every client instruction once per
-// translation: warm, not hot.
+// Wraps Zydis (decode.h). Called for every client instruction once per translation: warm, not hot.
 #include "engine/x86/decode.h"
 
 #include <Zydis/Zydis.h>
@@ -41,8 +40,8 @@ static bool shifts_surely(const ZydisDecodedInstruction *zi)
     return zi->opcode == 0xd1 || (zi->opcode == 0xc1 && (zi->raw.imm[0].value.u & mask));
 }
 
-// Instructions that write their flags only sometimes (a shift by zero writes none), so that the old
-// ones stay alive.
+// Instructions that write their flags only sometimes (a shift by zero writes none): the old flags
+// stay live.
 static bool flags_conditional(ZydisMnemonic m)
 {
     switch ((int)m) {
@@ -99,7 +98,7 @@ static bool string_op(struct insn *in, const ZydisDecodedInstruction *zi)
 }
 
 // The instructions that are executed by single-stepping the client's own bytes: rare, privileged,
-// or raising a trap whose exact context the kernel should make.
+// or raising a trap whose exact context the kernel has to make.
 static bool needs_step(const ZydisDecodedInstruction *zi)
 {
     if (zi->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED)
@@ -149,7 +148,7 @@ static bool is_emulated(const ZydisDecodedInstruction *zi)
     }
 }
 
-// Of the emulated ones and rdgsbase: what is read goes to a register.
+// Emulated instructions and rdgsbase that write their result to a register.
 static bool names_register(const struct insn *in)
 {
     switch ((int)in->mnemonic) {
@@ -176,9 +175,9 @@ static bool moves_xstate(const ZydisDecodedInstruction *zi)
     }
 }
 
-// Whether a valid selector or address is given decides what becomes of %gs, or which fault is
-// raised: in place, the processor decides (%gs is the client's meanwhile). What is read is the
-// client's selector, too.
+// Instructions that load or read %gs. A valid selector or address changes it, others fault: stepped
+// in place, the processor decides (%gs is the client's meanwhile). A read also gives the client's
+// selector.
 static bool names_gs(const ZydisDecodedInstruction *zi)
 {
     switch ((int)zi->mnemonic) {
@@ -193,8 +192,8 @@ static bool names_gs(const ZydisDecodedInstruction *zi)
     }
 }
 
-// Memory operands that obey a gs prefix and that no modrm byte names: rewrite.c cannot add a base
-// to them. Zydis does not say for all of them that the prefix has a meaning.
+// Memory operands without a modrm byte that a gs prefix affects: relocate.c cannot add a base to
+// them. For some of them Zydis does not report the prefix as effective.
 static bool implicit_gs(const ZydisDecodedInstruction *zi)
 {
     bool gs = false;
@@ -215,8 +214,7 @@ static bool implicit_gs(const ZydisDecodedInstruction *zi)
     }
 }
 
-// With an operand size prefix, near branches are of 16 bits on AMD's processors, and of 64 on
-// Intel's.
+// With an operand size prefix, near branches have 16 bits on AMD processors, and 64 on Intel's.
 static bool truncates_rip(const ZydisDecodedInstruction *zi)
 {
     bool o16 = false;
@@ -226,8 +224,7 @@ static bool truncates_rip(const ZydisDecodedInstruction *zi)
     return o16 && !zi->raw.rex.W && cpu.amd;
 }
 
-// Conditional jumps are 7x (one byte) or 0F 8x; everything else Zydis calls COND_BR is of the rcx
-// family.
+// Conditional jumps are 7x (one byte) or 0F 8x; all others that Zydis calls COND_BR test rcx.
 static void classify_branch(struct insn *in, const ZydisDecodedInstruction *zi)
 {
     bool far = zi->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
@@ -268,7 +265,8 @@ static void classify_branch(struct insn *in, const ZydisDecodedInstruction *zi)
 }
 
 // Stores without a modrm operand, or that are no data references. (A push is a store only where
-// references are asked for: code that its own push changes is not worth a block for each push.)
+// references are requested: code that is changed by its own push is too rare for a block end at
+// each push.)
 static bool stores_unseen(const ZydisDecodedInstruction *zi)
 {
     switch ((int)zi->mnemonic) {
@@ -280,16 +278,16 @@ static bool stores_unseen(const ZydisDecodedInstruction *zi)
     }
 }
 
-// Every transaction aborts at once: the code of one would lie in the code cache, and so would what
-// its abort returns to. Zydis does not call it a branch.
+// Every transaction aborts at once: its code, and the target of its abort, would be in the code
+// cache. Zydis does not call it a branch.
 static void classify_xbegin(struct insn *in, const ZydisDecodedInstruction *zi)
 {
     in->kind = INSN_XBEGIN;
     in->target = in->pc + zi->length + (u64)zi->raw.imm[0].value.s;
 }
 
-// An atomic read-modify-write, which is a loop in Cachegrind's translation; compare-and-exchange is
-// none.
+// An atomic read-modify-write that is a loop in Cachegrind's translation; compare-and-exchange is
+// not.
 static bool is_locked(const struct insn *in, const ZydisDecodedInstruction *zi)
 {
     switch ((int)zi->mnemonic) {
@@ -311,7 +309,7 @@ static u8 encoding(const ZydisDecodedInstruction *zi)
     }
 }
 
-// What the bytes say.
+// The fields that follow from the encoding.
 static void read_form(struct insn *in, const ZydisDecodedInstruction *zi)
 {
     in->encoding = encoding(zi);
@@ -373,7 +371,7 @@ static void read_flags(struct insn *in, const ZydisDecodedInstruction *zi)
         in->flags_touch = true;
         break;
     case ZYDIS_MNEMONIC_SYSCALL:
-        in->flags_read = FLAGS_ARITH; // the kernel returns them
+        in->flags_read = FLAGS_ARITH; // the kernel preserves them
         in->flags_kill = 0;
         break;
     default: break;
@@ -410,15 +408,14 @@ static void classify(struct insn *in, const ZydisDecodedInstruction *zi)
         in->kind = INSN_STEP;
 }
 
-// These must have a SIB byte, which an operand made of a scratch register has not.
+// These must have a SIB byte; an operand with a scratch register has none.
 static bool needs_sib(const struct insn *in, const ZydisDecodedInstruction *zi)
 {
     return in->vec_kind == VEC_GATHER || in->vec_kind == VEC_KGATHER ||
            zi->meta.category == ZYDIS_CATEGORY_AMX_TILE;
 }
 
-// rol $3, $13, $61, $51, %rdi; xchg %rbx, %rbx: as a whole they change nothing but flags
-// (valgrind.h).
+// rol $3, $13, $61, $51, %rdi; xchg %rbx, %rbx: together they change only flags (valgrind.h).
 // clang-format off
 static const u8 request_code[INSN_BYTES_MAX] = {
     0x48, 0xc1, 0xc7, 0x03, 0x48, 0xc1, 0xc7, 0x0d, 0x48, 0xc1, 0xc7, 0x3d, 0x48, 0xc1, 0xc7, 0x33,
@@ -432,7 +429,7 @@ void decode_requests(void)
     requests = true;
 }
 
-// One instruction, as in Valgrind's translation, which leaves the flags alone.
+// A client request is one instruction, as in Valgrind's translation, and preserves the flags.
 static int request(struct insn *in, u64 pc)
 {
     memset(in, 0, offsetof(struct insn, refs));
@@ -444,7 +441,7 @@ static int request(struct insn *in, u64 pc)
     in->feature = CPU_NONE;
     in->ireg = REG_NONE;
     in->sum.to = REG_NONE;
-    in->regs_known = true; // the dispatcher has them all
+    in->regs_known = true; // the dispatcher gets all of them
     return in->len;
 }
 
@@ -484,7 +481,7 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         if ((in->flags & INSN_F_SEG_GS) && needs_sib(in, &zi))
             in->kind = INSN_STEP;
     } else if ((in->flags & INSN_F_MEM) && !(in->flags & INSN_F_LEA)) {
-        in->flags |= INSN_F_STORE; // not known without the operands: assumed
+        in->flags |= INSN_F_STORE; // unknown without the operands: assumed
     }
     if (stores_unseen(&zi))
         in->flags |= INSN_F_STORE;

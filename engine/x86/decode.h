@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: MIT
-// The glue over Zydis: one client instruction decoded into what the translator asks about.
-// Everything that the project knows of x86-64 instructions beyond their bytes is here, in
-// operands.c and in translate/relocate.c; what Zydis leaves open (sizes of implicit accesses, flags
-// that are only written sometimes) is settled here, with the reason beside it.
+// Wraps Zydis: decodes one client instruction into what the translator needs. Everything that the
+// project knows of x86-64 instructions beyond their bytes is here, in operands.c and in
+// translate/relocate.c. What Zydis leaves open (sizes of implicit accesses, flags that are only
+// written sometimes) is decided here, with the reason beside it.
 #ifndef QUERN_ENGINE_DECODE_H
 #define QUERN_ENGINE_DECODE_H
 
 #include "engine/x86/insn.h"
 
-// Makes the decoder ready. Called once.
-// probe: find out what becomes of undefined flags (decode_flags.h).
+// Initializes the decoder, once. probe: test undefined flags on the processor (decode_flags.h).
 void decode_init(bool probe);
 
-// What is not left to the processor: it becomes INSN_STEP, for emulate.c.
+// Instructions that the processor does not execute: they become INSN_STEP, for emulate.c.
 enum decode_emulated {
     DECODE_CPUID = 1u << 0, // cpuid, xgetbv
     DECODE_TIME = 1u << 1,  // rdtsc, rdtscp, rdpid, rdrand, rdseed
 };
 void decode_emulate(u32 what); // enum decode_emulated
 
-// Client requests are found from now on.
+// Detects client requests from now on.
 void decode_requests(void);
 
-// Decodes the instruction at pc whose bytes are at `code` (avail of them, at most INSN_BYTES_MAX
-// matter).
-// `want_refs` asks for data references and register use, which costs time. Returns its length, 0
-// when the bytes are no known instruction, -1 when they end before the instruction does.
+// Decodes the instruction at pc from `avail` bytes at `code` (at most INSN_BYTES_MAX matter).
+// want_refs: also data references and register use, which costs time. Returns its length, 0 when
+// the bytes are no known instruction, -1 when they end before the instruction does.
 int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_refs);
 
 #endif

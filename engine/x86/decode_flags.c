@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Flags that the manuals leave undefined. Every processor gives them some value, and the client
-// must see that value; but whether the value depends on what the flag was before decides whether
-// the flags have to be kept across instrumentation, and the commonest instructions (and, or, xor,
-// test, shifts) leave AF undefined. So the processor is asked, once, at the start: each instruction
-// runs with all flags set and with all clear, on operands from every corner. A flag that comes out
-// equal each time does not depend on what it was. Called by decode.c alone.
+// must see that value. If it depends on the old value of the flag, instrumentation has to save the
+// flags, and the most common instructions (and, or, xor, test, shifts) leave AF undefined. So this
+// tests the processor once at start: each instruction runs with all flags set and with all clear,
+// on many operands, including extremes. A flag with equal results each time does not depend on its
+// old value. Called only by decode.c.
 #include "engine/x86/decode_flags.h"
 
 #include "engine/x86/regs.h"
@@ -77,7 +77,7 @@ void decode_flags_init(bool bmi1, bool lzcnt)
         u64 same = FLAGS_ARITH;
 
         if (((p == TZCNT || p == ANDN || p == BLSR) && !bmi1) || (p == LZCNT && !lzcnt))
-            continue; // without them tzcnt is bsf: it has its own answer
+            continue; // without them tzcnt is bsf, with a result of its own
         for (u32 i = 0; i < ARRAY_SIZE(value) * ARRAY_SIZE(value); i++) {
             u64 a = value[i % ARRAY_SIZE(value)], b = value[i / ARRAY_SIZE(value)];
 

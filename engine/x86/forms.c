@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Forms of instructions that were decoded (forms.h). decode.c decides what an instruction is; here
-// is only where the parts of its bytes lie, so that two of one form are known as such. How the
-// numbers of a form follow from displacement, immediate and address is found out by decoding it
-// once more with others in their place. What does not fit the scheme is not remembered.
+// Forms of decoded instructions (forms.h). decode.c decides what an instruction is. This file only
+// finds the parts of its bytes, to recognize two instructions of one form. How the numbers of a
+// form follow from displacement, immediate and address is learned by decoding it again with other
+// values. What does not fit this scheme is not cached.
 #include "engine/x86/forms.h"
 
 #include "engine/base/nolibc.h"
 #include "engine/x86/decode.h"
 
-#define FORMS_MAX  7168u
-#define PLACE_BITS 14
-#define READ_MAX   16u // bytes that are looked at: the longest instruction has 15
+#define FORMS_MAX   7168u
+#define BUCKET_BITS 14
+#define READ_MAX    16u // bytes that are read: the longest instruction has 15
 
-// The bytes but for displacement and immediate, and what else decides.
+// The bytes without displacement and immediate, and the other parameters that matter.
 struct key {
     u64 head;  // the first `len` bytes
     u8 len;    // at most 8
-    u8 disp;   // bytes of displacement behind them
-    u8 amount; // of shifts, of which that by 0 differs
+    u8 disp;   // bytes of displacement after them
+    u8 amount; // of shifts: a shift by 0 differs
     u8 want;   // 2: with references, 1: without; 0: no form
 };
 
@@ -31,7 +31,7 @@ struct parts {
 // Numbers of struct insn that vary within a form.
 enum number { NUMBER_TARGET, NUMBER_SUM, NUMBER_REF, NUMBERS = NUMBER_REF + INSN_REFS_MAX };
 
-// What is added to a number, or'd: at most one of the immediates.
+// Terms that are added to a number, or'd: at most one of the immediates.
 enum term {
     TERM_DISP = 1,
     TERM_PC = 2,
@@ -49,17 +49,17 @@ struct form {
     struct insn in;   // with its numbers less their terms
 } __attribute__((aligned(64)));
 
-// Forms lie one behind the other, so that a short program touches few pages, and what is met only
-// once is not worth learning.
+// Forms are consecutive, for a short program to touch few pages. A key that is seen only once is
+// not learned.
 static struct form forms[FORMS_MAX];
 static u32 nforms;
-static struct place {
+static struct bucket {
     u16 form; // its index + 1
-    u16 seen; // of the key that was met here last without being found
-} places[1 << PLACE_BITS];
+    u16 seen; // of the last key that was looked up here and not found
+} buckets[1 << BUCKET_BITS];
 static bool found;
 
-// Opcodes with a modrm byte, a bit each; the second table behind 0F.
+// Opcodes with a modrm byte, a bit each; the second table is for those after 0F.
 static const u32 has_modrm[2][8] = {
     { 0x0f0f0f0f, 0x0f0f0f0f, 0, 0x00000a08, 0x0000ffff, 0, 0xff0f00c3, 0xc0c00000 },
     { 0xffff200f, 0x0000ff0f, 0xffffffff, 0xff7fffff, 0xffff0000, 0xfffff838, 0xffff00ff,
@@ -70,7 +70,7 @@ static u64 load(const u8 *p, u32 n)
 {
     u64 v;
 
-    __builtin_memcpy(&v, p, 8); // in line, which memcpy is not here
+    __builtin_memcpy(&v, p, 8); // inline, unlike memcpy here
     return n < 8 ? v & ((1ul << n * 8) - 1) : v;
 }
 
@@ -89,7 +89,7 @@ static s64 load_signed(const u8 *p, u32 n)
     }
 }
 
-// Of segments, sizes, lock and rep: 26 2e 36 3e 64-67 f0 f2 f3.
+// Segment, size, lock and rep prefixes: 26 2e 36 3e 64-67 f0 f2 f3.
 static bool is_prefix(u8 c)
 {
     static const u32 prefixes[8] = { 0, 0x40404040, 0, 0x000000f0, 0, 0, 0, 0x000d0000 };
@@ -97,13 +97,13 @@ static bool is_prefix(u8 c)
     return prefixes[c >> 5] >> (c & 31) & 1;
 }
 
-// From the opcode at i on: where it ends, 0 for one that is not remembered. *modrm: one follows.
+// The end of the opcode at i, 0 for one that is not cached. *modrm: whether a modrm byte follows.
 static u32 skip_opcode(const u8 *code, u32 i, struct parts *p, bool *modrm)
 {
     u8 c = code[i++];
 
     if (is_prefix(c) || (c & 0xf0) == 0x40)
-        return 0; // behind REX, which then has no meaning
+        return 0; // after REX, which then has no meaning
     switch (c) {
     case 0x0f: break;
     case 0xc4:
@@ -132,7 +132,7 @@ static u32 skip_opcode(const u8 *code, u32 i, struct parts *p, bool *modrm)
     return i;
 }
 
-// Where the parts lie in the READ_MAX bytes at `code`; false: this is not remembered.
+// Finds the parts in the READ_MAX bytes at `code`; false: the instruction is not cached.
 static bool find_parts(struct parts *p, const u8 *code, bool want_refs)
 {
     u32 i = 0, mod, rm;
@@ -154,7 +154,7 @@ static bool find_parts(struct parts *p, const u8 *code, bool want_refs)
         rm = code[i++] & 7;
         p->memory = mod != 3;
         if (p->memory && rm == 4)
-            rm = code[i++] & 7; // a SIB byte, whose base 5 stands for none, too
+            rm = code[i++] & 7; // a SIB byte; its base 5 also means none
         if (mod == 1)
             p->key.disp = 1;
         else if (mod == 2 || (mod == 0 && rm == 5))
@@ -181,13 +181,13 @@ static u64 hash_of(const struct key *k)
     return (k->head ^ (u64)key_rest(k) << 32) * 0x9e3779b97f4a7c15ul;
 }
 
-// The place's form, or one more, or when there are no more another's.
-static struct form *form_for(struct place *at)
+// The bucket's form, or a new one, or when there are no more, that of another bucket.
+static struct form *form_for(struct bucket *at)
 {
     if (!at->form) {
         if (nforms < FORMS_MAX)
             nforms++;
-        at->form = (u16)(nforms < FORMS_MAX ? nforms : 1 + (u32)(at - places) % FORMS_MAX);
+        at->form = (u16)(nforms < FORMS_MAX ? nforms : 1 + (u32)(at - buckets) % FORMS_MAX);
     }
     return &forms[at->form - 1];
 }
@@ -251,8 +251,8 @@ static void read_numbers(struct sample *s, const struct parts *p, u32 imm)
     s->imm = load_signed(s->code + p->key.len + p->key.disp, imm);
 }
 
-// The instruction at another address with other numbers in its bytes, of the other sign, so that it
-// shows which sign-extends them.
+// Decodes the instruction at another address with other numbers in its bytes, of the other sign:
+// this shows which of them are sign-extended.
 static bool vary(struct sample *s, const struct sample *first, const struct parts *p, u32 imm)
 {
     u8 *numbers = s->code + p->key.len;
@@ -266,7 +266,7 @@ static bool vary(struct sample *s, const struct sample *first, const struct part
            first->in.len;
 }
 
-// What is the same in all of a form: `in` without the rest.
+// The part that all instructions of a form share.
 static void strip(struct insn *to, const struct insn *in)
 {
     u64 *number;
@@ -275,15 +275,15 @@ static void strip(struct insn *to, const struct insn *in)
     memcpy(to, in, offsetof(struct insn, refs) + in->nrefs * sizeof(in->refs[0]));
     to->pc = 0;
     memset(to->bytes, 0, sizeof(to->bytes));
-    memset(&to->sum, 0, sizeof(to->sum)); // there may be anything in its padding
+    memset(&to->sum, 0, sizeof(to->sum)); // its padding may contain anything
     to->sum.to = in->sum.to;
     to->sum.from = in->sum.from;
     for (u32 k = 0; k < NUMBERS && (number = number_of(to, k)); k++)
         *number = 0;
 }
 
-// The terms that number k has in both samples, with the same remainder, which is left in *rest;
-// TERMS when there is not exactly one way to say it.
+// The terms of number k that leave the same remainder, stored in *rest, in both samples. TERMS
+// unless exactly one set of terms does.
 static u32 explain(struct sample s[2], u32 k, const struct parts *p, u32 imm, u64 *rest)
 {
     u32 one = TERMS, step = p->key.disp ? 1 : 2;
@@ -357,7 +357,7 @@ static void note(struct form *f, const struct parts *p, const struct insn *in, c
     if (in->len != p->key.len) {
         if (!learn(f, p, in, code))
             return;
-    } else { // without numbers there is nothing that its address could be added to
+    } else { // without numbers nothing can depend on its address
         for (u32 k = 0; k < NUMBERS && (number = number_of(&f->in, k)); k++)
             *number = *number_of((struct insn *)in, k);
     }
@@ -367,7 +367,7 @@ static void note(struct form *f, const struct parts *p, const struct insn *in, c
 int forms_decode(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_refs)
 {
     struct parts p;
-    struct place *at;
+    struct bucket *at;
     u64 hash;
     u16 seen;
     int len;
@@ -376,7 +376,7 @@ int forms_decode(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_r
     if (avail < READ_MAX || !find_parts(&p, code, want_refs))
         return decode_insn(in, pc, code, avail, want_refs);
     hash = hash_of(&p.key);
-    at = &places[hash >> (64 - PLACE_BITS)];
+    at = &buckets[hash >> (64 - BUCKET_BITS)];
     if (at->form) {
         const struct form *f = &forms[at->form - 1];
 

@@ -7,7 +7,7 @@
 #include "engine/x86/regs.h"
 
 enum insn_kind {
-    INSN_PLAIN = 0, // copied, perhaps with its memory operand rewritten
+    INSN_PLAIN = 0, // copied, perhaps with its memory operand relocated
     INSN_JMP,       // direct jump
     INSN_JCC,       // conditional jump, rel8 or rel32
     INSN_LOOP,      // jrcxz jecxz loop loope loopne: rel8 only
@@ -36,9 +36,9 @@ enum insn_flag {
     INSN_F_LOCKED = 1u << 9, // an atomic read-modify-write, but no compare-and-exchange
     INSN_F_MOFFS = 1u << 10, // mov with a 64-bit absolute address
     INSN_F_REPNE = 1u << 11,
-    INSN_F_XSTATE = 1u << 12,  // xsave or xrstor: edx:eax say what
+    INSN_F_XSTATE = 1u << 12,  // xsave or xrstor: edx:eax select the components
     INSN_F_BUS = 1u << 14,     // atomic in any way
-    INSN_F_SETS_SP = 1u << 13, // to what does not follow from rsp or rbp (with the operands alone)
+    INSN_F_SETS_SP = 1u << 13, // to a value not derived from rsp or rbp (known with want_refs only)
 };
 
 enum memref_flag {
@@ -64,7 +64,8 @@ struct memref {
 #define INSN_REFS_MAX  3
 #define INSN_BYTES_MAX 19 // of a client request; any other has at most 15
 
-// A register that becomes another (or REG_NONE: nothing), or itself, and a constant.
+// A register that becomes the sum of a register (another, itself, or REG_NONE: none) and a
+// constant.
 struct sum {
     u8 to, from; // to: REG_NONE when there is none
     s64 add;
@@ -80,7 +81,7 @@ enum vec_kind {
     VEC_TILE,    // AMX: an element is a row, the index its distance from the next
 };
 
-#define TILE_ROWS 16 // at most: palette 1 of CPUID leaf 0x1d
+#define TILE_ROWS 16 // at most: palette 1 in CPUID leaf 0x1d
 
 enum insn_encoding { INSN_LEGACY, INSN_VEX, INSN_EVEX, INSN_XOP };
 
@@ -95,28 +96,28 @@ struct insn {
     u8 nrefs;
     u8 disp_off, disp_size; // of the modrm memory operand
     u8 modrm_off;
-    u8 prefix_len; // legacy prefixes and REX together, where the opcode (or VEX/EVEX byte) begins
+    u8 prefix_len; // legacy prefixes and REX together: offset of the opcode (or VEX/EVEX byte)
     u8 encoding;   // enum insn_encoding
     u16 imm;       // RET
     u8 str_op;     // INSN_STRING: enum str_op
     u8 str_size;   // element size; of the register where ireg is written
-    u16 flags_read, flags_kill; // arithmetic flags (FLAG_*): read; certainly written
+    u16 flags_read, flags_kill; // arithmetic flags (FLAG_*): read; always written
     bool flags_touch;           // reads or may change any of them
     bool regs_known;            // `regs` is filled in
-    u32 regs;       // general registers read or written, a bit each (only when refs were asked for)
-    u32 written;    // of these, the ones that it may change
-    struct sum sum; // what one of them becomes
-    // INSN_JMP_IND/CALL_IND through a register, what rdgsbase, rdpid, rdrand, rdseed write: its
-    // number; else REG_NONE
+    u32 regs;       // general registers read or written, a bit each (only with want_refs)
+    u32 written;    // those that it may change
+    struct sum sum; // the new value of one of them
+    // number of the register of INSN_JMP_IND/CALL_IND, or that rdgsbase, rdpid, rdrand, rdseed
+    // write; else REG_NONE
     u32 ireg;
     u16 mnemonic;
-    u8 feature; // enum cpu_feature of share/cpu.h: that it needs
-    // Gather/scatter and masked moves: vector registers whose contents give the addresses
-    // ZMM number of the index register; mask register (vector or k), or of a tile its number
+    u8 feature; // enum cpu_feature of share/cpu.h that it needs
+    // Gather/scatter and masked moves: registers whose contents give the addresses. The ZMM number
+    // of the index register; the mask register (vector or k), or the number of the tile
     u8 vec_index, vec_mask;
     u8 vec_kind;                        // enum vec_kind
     u8 vec_esize, vec_isize, vec_count; // element size, index size in bytes; elements
-    struct memref refs[INSN_REFS_MAX];  // last: those behind `nrefs` are not written
+    struct memref refs[INSN_REFS_MAX];  // last: those from `nrefs` on are not written
 };
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // From the sets of Zydis to the rows of share/cpu.def (isa.h).
 //
-// Not in the table: what the first x86-64 has; what only the kernel may execute; and hints, which a
-// processor that does not know them passes over (wide nops, prefetches, cldemote, CET's endbr and
-// rdssp).
+// Not in the table: what the first x86-64 has; what only the kernel may execute; and hints, which
+// old processors ignore (wide nops, prefetches, cldemote, CET's endbr and rdssp).
 #include "engine/x86/isa.h"
 
 #define SET(set, feature) [ZYDIS_ISA_SET_##set] = CPU_##feature
@@ -49,7 +48,7 @@ static const u8 features[ZYDIS_ISA_SET_MAX_VALUE + 1] = {
 u8 isa_feature(const ZydisDecodedInstruction *zi)
 {
     switch ((int)zi->mnemonic) {
-    // Compilers write it where the result is that of bsf, which a processor without it executes.
+    // Compilers use it where bsf, which a processor without it executes, has the same result.
     case ZYDIS_MNEMONIC_TZCNT: return CPU_NONE;
     case ZYDIS_MNEMONIC_MOVDIRI: return CPU_MOVDIRI;
     case ZYDIS_MNEMONIC_MOVDIR64B: return CPU_MOVDIR64B;

@@ -8,7 +8,7 @@
 #include "engine/base/types.h"
 #include "share/cpu.h"
 
-// enum cpu_feature; CPU_NONE where every x86-64 has it, or where one that has not passes over it.
+// enum cpu_feature; CPU_NONE where every x86-64 has the instruction or ignores it.
 u8 isa_feature(const ZydisDecodedInstruction *zi);
 
 const char *isa_word(u32 feature);

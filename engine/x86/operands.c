@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data references and registers of an instruction (operands.h). Called by decode.c when they are
-// asked for.
+// Data references and registers of an instruction (operands.h). Called by decode.c with want_refs.
 #include "engine/x86/operands.h"
 
 #include "engine/base/cpu.h"
@@ -58,7 +57,7 @@ static u16 implicit_size(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
     case ZYDIS_MNEMONIC_FXRSTOR:
     case ZYDIS_MNEMONIC_FXRSTOR64: return 512;
     default:
-        // the xsave family: at least legacy area and header; larger than any line that is simulated
+        // the xsave family: at least legacy area and header; larger than any simulated line
         return 576;
     }
 }
@@ -69,8 +68,8 @@ static void add_ref(struct insn *in, const struct memref *r)
         in->refs[in->nrefs++] = *r;
 }
 
-// Of push, call, pop and their like; not of movdir64b, whose destination is hidden too and may be
-// (%rsp).
+// The stack operand of push, call, pop and similar; not the destination of movdir64b, which is
+// hidden, too, and may be (%rsp).
 static bool is_stack_operand(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *op)
 {
     return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
@@ -108,7 +107,7 @@ static u8 index_size(ZydisMnemonic m)
     }
 }
 
-// Bits of the widest vector register among the operands.
+// Width in bits of the widest vector register among the operands.
 static u32 vector_length(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {
     u32 longest = 128, bits;
@@ -158,8 +157,8 @@ static void gather(struct insn *in, const ZydisDecodedInstruction *zi,
     }
 }
 
-// tileloadd, tileloaddt1, tilestored: how many rows there are and how long they are is in the
-// tiles' configuration. Without AMX they fault, which copies of them shall do.
+// tileloadd, tileloaddt1, tilestored: the number and length of rows is in the tile configuration.
+// Without AMX they fault; so do their copies.
 static void tile(struct insn *in, const ZydisDecodedOperand *ops)
 {
     const ZydisDecodedOperand *op = &ops[ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? 0 : 1];
@@ -252,8 +251,8 @@ static void add_first(struct insn *in, const struct memref *r)
         in->nrefs++;
 }
 
-// push and call write below the stack pointer, and only after an explicit operand was read (so they
-// come last: true); pop, ret and leave read at it, before an explicit operand is written.
+// push and call write below the stack pointer, after an explicit operand was read (true: this
+// reference is last); pop, ret and leave read at it, before an explicit operand is written.
 static bool stack_ref(struct insn *in, const ZydisDecodedInstruction *zi, struct memref *r)
 {
     r->disp = 0;
@@ -270,8 +269,8 @@ static bool stack_ref(struct insn *in, const ZydisDecodedInstruction *zi, struct
     return false;
 }
 
-// Whether the operand is a reference that is simulated: bndldx and bndstx (MIB) access a table that
-// does not exist in 64-bit Linux any more.
+// Whether the operand is a reference that is simulated: not bndldx and bndstx (MIB), whose table no
+// longer exists in 64-bit Linux.
 static bool is_reference(const ZydisDecodedOperand *op)
 {
     return op->mem.type != ZYDIS_MEMOP_TYPE_AGEN && op->mem.type != ZYDIS_MEMOP_TYPE_MIB &&
@@ -284,7 +283,7 @@ static bool tests_bit(ZydisMnemonic m)
            m == ZYDIS_MNEMONIC_BTC;
 }
 
-// An explicit operand, or one that is implied but not the stack.
+// An explicit operand, or an implied one other than the stack.
 static void plain_ref(struct insn *in, const ZydisDecodedInstruction *zi,
                       const ZydisDecodedOperand *ops, struct memref *r)
 {
@@ -387,7 +386,7 @@ static bool is_gpr64(const ZydisDecodedOperand *op)
            op->reg.value <= ZYDIS_REGISTER_R15;
 }
 
-// A register, and perhaps a constant; or a constant alone.
+// A register and perhaps a constant; or only a constant.
 static void sum_of_mov(struct insn *in, const ZydisDecodedOperand *ops)
 {
     u8 to = operands_gpr(ops[0].reg.value);
@@ -435,7 +434,7 @@ static void sum_of_stack(struct insn *in, const ZydisDecodedInstruction *zi,
     }
 }
 
-// So that addresses made of the register before are known to be a constant away from those behind.
+// Addresses that use the register before the instruction then differ by a constant from later ones.
 static void collect_sum(struct insn *in, const ZydisDecodedInstruction *zi,
                         const ZydisDecodedOperand *ops)
 {
@@ -466,7 +465,7 @@ static void collect_sum(struct insn *in, const ZydisDecodedInstruction *zi,
     }
 }
 
-// As context switches, longjmp and exceptions do it, and no function's own frame.
+// As in context switches, longjmp and exceptions, not for a function's own frame.
 static bool sets_stack(const struct insn *in, const ZydisDecodedInstruction *zi)
 {
     if (!(in->written & 1u << R_RSP) || zi->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE)
@@ -488,7 +487,7 @@ static bool sets_stack(const struct insn *in, const ZydisDecodedInstruction *zi)
     }
 }
 
-// Registers that some processor looks at or changes, and of which Zydis says nothing.
+// Registers that some processors read or change, and that Zydis does not report.
 static void unnamed(struct insn *in, const ZydisDecodedInstruction *zi)
 {
     u32 ax = 1u << R_RAX, cx = 1u << R_RCX, dx = 1u << R_RDX;
@@ -498,7 +497,7 @@ static void unnamed(struct insn *in, const ZydisDecodedInstruction *zi)
         if (zi->raw.rex.B)
             in->written = in->regs |= ax | 1u << 8;
         break;
-    // Where there are protection keys and no user interrupts (Zen 3), F3 says nothing: these are
+    // Where there are protection keys and no user interrupts (Zen 3), F3 is ignored: these are
     // rdpkru and wrpkru.
     case ZYDIS_MNEMONIC_CLUI:
         in->regs |= ax | cx | dx;

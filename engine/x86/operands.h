@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an instruction's operands, named and implied, mean: data references and registers.
+// Data references and registers of an instruction, from its explicit and implied operands.
 #ifndef QUERN_ENGINE_OPERANDS_H
 #define QUERN_ENGINE_OPERANDS_H
 

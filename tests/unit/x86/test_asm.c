@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/x86/asm.h against Zydis' decoder: every row of asm.def with every register in each place,
-// every base, index, scale and size of displacement decodes to the row's mnemonic, its width,
-// exactly the operands that were given, and the length that was written.
+// engine/x86/asm.h against Zydis' decoder: every row of asm.def, with every register in each
+// operand, every base, index, scale and size of displacement, decodes to the row's mnemonic, its
+// width, exactly the given operands, and the length that was written.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 static ZydisDecoder decoder;
 static u8 code[64];
 
-// What a row is given.
+// The operands for a row.
 struct given {
     u32 reg, rm;
     struct x86_mem m;
@@ -175,8 +175,8 @@ static bool has_mem(enum form f)
            f == VEX_MK || f == EVEX_MZ;
 }
 
-// What the operands are, from left to right: M memory, R and G the two registers, i and I the
-// immediate of 8 bits and of the row's (at most 32, but for OI64), T a relative target, P rip.
+// The operands, from left to right: M memory, R and G the two registers, i and I an immediate of 8
+// bits and of the row's width (at most 32, except OI64), T a relative target, P rip.
 static const char *operands(enum form f)
 {
     static const char *const of[] = {
@@ -234,8 +234,8 @@ static void one(const struct row *r, const struct given *g)
         is_operand(r, g, what[n], &zi, &op[n]);
 }
 
-// Every base or none, every index or none, every scale, displacements of each size and at the
-// edges.
+// Every base or none, every index or none, every scale, displacements of each size and at their
+// limits.
 static void test_memory(void **state)
 {
     static const s32 disp[] = { 0, 1, -128, 127, 128, -129, INT32_MAX, INT32_MIN };
@@ -254,7 +254,7 @@ static void test_memory(void **state)
         for (u32 at = 0; at < 17 * 16 * 4 * ARRAY_SIZE(disp); at++) {
             u32 base = at % 17, index = at / 17 % 16, scale = at / 17 / 16 % 4;
 
-            if (index == R_RSP && scale) // stands for no index
+            if (index == R_RSP && scale) // means no index
                 continue;
             g.m = x86_mem(base == 16 ? REG_NONE : base, index == R_RSP ? REG_NONE : index, scale,
                           false, disp[at / 17 / 16 / 4]);
@@ -292,7 +292,7 @@ static void test_registers(void **state)
     }
 }
 
-// Jumps and rip-relative operands, to the edges of their reach.
+// Jumps and rip-relative operands, up to the limits of their reach.
 static void test_labels(void **state)
 {
     static const s64 short_way[] = { 0, 1, -1, 127, -128 };
@@ -345,7 +345,7 @@ static void test_land(void **state)
     assert_true(x86_here(&a) == (u64)code + 9);
 }
 
-// Where fewer bytes than the longest instruction has are left, nothing is written.
+// Where less space is left than for the longest instruction, nothing is written.
 static void test_full(void **state)
 {
     (void)state;

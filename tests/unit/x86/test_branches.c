@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/x86/decode.c, the very object that the engine is linked from: what kind an instruction is
-// of, where a branch leads. The bytes are written by hand after the Intel SDM, volume 2; what
-// depends on the make of processor is asked of cpuid. What the decoder says of flags, registers and
-// memory is held against the processor by fuzz/insn_claims.c.
+// engine/x86/decode.c, the object that the engine is linked from: the kinds of instructions and the
+// targets of branches. The bytes are written by hand after the Intel SDM, volume 2; cpuid tells the
+// vendor where that matters. fuzz/insn_claims.c compares the decoder's flags, registers and memory
+// with the processor.
 #include <cpuid.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #define PC 0x400000ul
 
-// AMD's processors truncate rip where a near branch has an operand size prefix, Intel's ignore it.
+// AMD processors truncate rip where a near branch has an operand size prefix, Intel's ignore it.
 static bool truncates(void)
 {
     u32 a, b, c, d;
@@ -80,9 +80,9 @@ static void kinds(void **state)
         check(&given[i]);
 }
 
-// xbegin is a branch to its fallback, of which Zydis knows nothing; a displacement of 16 bits
-// truncates nothing. The other three are copied: outside of transactions xtest says no, xabort does
-// nothing, xend is a fault.
+// xbegin is a branch to its fallback, which Zydis does not report; a displacement of 16 bits
+// truncates nothing. The other three are copied: outside of transactions xtest returns false,
+// xabort does nothing, xend faults.
 static void transactions(void **state)
 {
     static const struct given given[] = {
@@ -102,8 +102,8 @@ static void transactions(void **state)
         check(&given[i]);
 }
 
-// Two lengths: with the prefix, a displacement has 16 bits where it means something, and 32 where
-// it does not. Which of the two this processor is must be known; both are decoded on any.
+// Two lengths: with the prefix, a displacement has 16 bits where the processor honours it, else 32.
+// The test has to know which this processor does; the decoder handles both.
 static void short_branches(void **state)
 {
     static const struct given amd[] = {

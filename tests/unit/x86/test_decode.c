@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/x86/decode.c and operands.c: what is said of instructions whose bytes are written out.
-// What is expected is the manuals' description of each. (check-claims tries the same on every form
-// of every instruction, against the processor.)
+// engine/x86/decode.c and operands.c: their results for instructions whose bytes are written out.
+// The expected values are from the manuals. (check-claims compares every form of every instruction
+// with the processor.)
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,12 +59,12 @@ static void test_references(void **state)
     assert_int_equal(in.nrefs, 1);
     is_ref(0, R | W, REG_RIP, REG_NONE, 0, PC + 7 + 0x100, 8);
     assert_int_equal(in.flags, INSN_F_MEM | INSN_F_RIPREL | INSN_F_STORE);
-    assert_int_equal(in.regs, 1u << R_RAX); // rip is none of them
+    assert_int_equal(in.regs, 1u << R_RAX); // without rip
     DECODE("\xff\x74\x24\x08");             // push qword [rsp + 8]: the operand, then the stack
     assert_int_equal(in.nrefs, 2);
     is_ref(0, R, R_RSP, REG_NONE, 0, 8, 8);
     is_ref(1, W, R_RSP, REG_NONE, 0, -8, 8);
-    DECODE("\x8f\x44\x24\x08"); // pop qword [rsp + 8]: the stack, then the operand behind it
+    DECODE("\x8f\x44\x24\x08"); // pop qword [rsp + 8]: the stack, then the operand
     assert_int_equal(in.nrefs, 2);
     is_ref(0, R, R_RSP, REG_NONE, 0, 0, 8);
     is_ref(1, W, R_RSP, REG_NONE, 0, 16, 8);
@@ -87,14 +87,14 @@ static void test_references(void **state)
     DECODE("\x64\xac"); // lodsb fs:[rsi]
     assert_int_equal(in.nrefs, 1);
     is_ref(0, R | MEMREF_FS, R_RSI, REG_NONE, 0, 0, 1);
-    DECODE("\x64\xa6"); // cmpsb: the segment is of rsi alone
+    DECODE("\x64\xa6"); // cmpsb: the segment applies to rsi only
     is_ref(0, R, R_RDI, REG_NONE, 0, 0, 1);
     is_ref(1, R | MEMREF_FS, R_RSI, REG_NONE, 0, 0, 1);
     DECODE("\x48\x0f\xae\x0f"); // fxrstor64 [rdi]
     is_ref(0, R, R_RDI, REG_NONE, 0, 0, 512);
     DECODE("\x0f\xae\x2f"); // xrstor [rdi]: at least the area of fxrstor and a header
     is_ref(0, R, R_RDI, REG_NONE, 0, 0, 576);
-    DECODE("\xa6"); // cmpsb: rdi before rsi, as Cachegrind has it
+    DECODE("\xa6"); // cmpsb: rdi before rsi, as in Cachegrind
     assert_int_equal(in.kind, INSN_STRING);
     assert_int_equal(in.nrefs, 2);
     is_ref(0, R, R_RDI, REG_NONE, 0, 0, 1);
@@ -119,7 +119,7 @@ static void test_vectors(void **state)
     assert_int_equal(in.vec_esize, 8);
     assert_int_equal(in.vec_isize, 4);
     assert_int_equal(in.vec_count, 8);
-    assert_int_equal(in.refs[0].disp, 16); // the short displacement counts in elements
+    assert_int_equal(in.refs[0].disp, 16); // the short displacement is scaled by the element size
     assert_true(in.flags & INSN_F_STORE);
     DECODE("\xc4\xe2\x71\x2e\x17"); // vmaskmovps [rdi], xmm1, xmm2
     assert_int_equal(in.vec_kind, VEC_MASKMOV);
@@ -132,8 +132,8 @@ static void test_vectors(void **state)
     assert_int_equal(in.refs[0].size, 16);
 }
 
-// "Operation" of each in the Intel manual. The references of the instructions behind it have these
-// registers as bases; that cmps and scas write them went unsaid once.
+// "Operation" of each in the Intel manual. Later instructions use these registers as bases; once
+// the decoder did not report that cmps and scas write them.
 static void test_written_by_strings(void **state)
 {
     const u32 si = 1u << R_RSI, di = 1u << R_RDI, ax = 1u << R_RAX, cx = 1u << R_RCX;
@@ -167,8 +167,8 @@ static void test_written_by_strings(void **state)
     }
 }
 
-// What Zydis does not say: F3 41 90 exchanges; where F3 has no meaning before rdpkru and wrpkru
-// these are what the processor executes.
+// Registers that Zydis does not report: F3 41 90 exchanges; where F3 has no meaning before rdpkru
+// and wrpkru, the processor executes these.
 static void test_unnamed(void **state)
 {
     const u32 ax = 1u << R_RAX, cx = 1u << R_RCX, dx = 1u << R_RDX;
@@ -237,7 +237,7 @@ static void test_kinds(void **state)
     assert_int_equal(in.flags & (INSN_F_REP | INSN_F_REPNE | INSN_F_DYN), 0);
 }
 
-// Where AMD's processors branch to 16 bits, the prefix is the first or a later one; not with REX.W.
+// AMD processors branch to 16 bits if the prefix is the first or a later one; not with REX.W.
 static void test_short_operand(void **state)
 {
     bool amd = cpu.amd;
@@ -261,20 +261,20 @@ static void test_short_operand(void **state)
     decode_init(false);
 }
 
-// The processor is asked which flags do not depend on what they were: of what it was asked about
-// some may, of what it was not asked about none.
+// The probe tests which flags do not depend on their old values: for probed instructions some may,
+// for others none.
 static void test_probed(void **state)
 {
     (void)state;
     decode_init(true);
-    DECODE("\x48\x21\xc8"); // and rax, rcx: AF is all that is undefined
+    DECODE("\x48\x21\xc8"); // and rax, rcx: only AF is undefined
     assert_int_equal(in.flags_kill | FLAG_AF, FLAGS_ARITH);
-    DECODE("\x48\x0f\xba\xe0\x01"); // bt rax, 1: CF alone is defined
+    DECODE("\x48\x0f\xba\xe0\x01"); // bt rax, 1: only CF is defined
     assert_true(in.flags_kill & FLAG_CF);
     decode_init(false);
 }
 
-// What stores to an address that no operand names.
+// Stores to an address that is no operand.
 static void test_stores(void **state)
 {
     (void)state;
@@ -314,7 +314,7 @@ static void test_locked(void **state)
     (void)state;
     DECODE("\xf0\x48\xff\x07"); // lock inc qword [rdi]
     assert_true(in.flags & INSN_F_LOCKED);
-    DECODE("\x48\x87\x07"); // xchg [rdi], rax, which is locked without saying so
+    DECODE("\x48\x87\x07"); // xchg [rdi], rax, implicitly locked
     assert_true(in.flags & INSN_F_LOCKED);
     DECODE("\x48\x87\xc7"); // xchg rdi, rax
     assert_false(in.flags & INSN_F_LOCKED);
@@ -348,7 +348,7 @@ static void test_flags(void **state)
     assert_int_equal(in.flags_kill, 0);
 }
 
-// Of --cpu: which row of share/cpu.def an instruction needs.
+// For --cpu: which row of share/cpu.def an instruction needs.
 static void test_features(void **state)
 {
     static const struct {
@@ -380,7 +380,7 @@ static void test_features(void **state)
     }
 }
 
-// What the engine executes itself, where it is told to.
+// Instructions that the engine emulates on request.
 static void test_emulated(void **state)
 {
     (void)state;
@@ -403,8 +403,8 @@ static void test_emulated(void **state)
 
 #define ROTATIONS "\x48\xc1\xc7\x03\x48\xc1\xc7\x0d\x48\xc1\xc7\x3d\x48\xc1\xc7\x33"
 
-// Five instructions, as they stand, until the sequence of valgrind.h is asked for: then one of 19
-// bytes, where all of it is there, and its last instruction is the one that asks.
+// Five instructions until client requests are enabled: then the sequence of valgrind.h is one of 19
+// bytes, if it is complete and its last instruction is the one for requests.
 static void test_requests(void **state)
 {
     static const char asks[] = ROTATIONS "\x48\x87\xdb", other[] = ROTATIONS "\x48\x87\xc9";
@@ -427,7 +427,7 @@ static void test_ends(void **state)
     static const u8 cut[] = { 0x48, 0x8b, 0x84 }, none[15] = { 0x06 };
 
     (void)state;
-    assert_int_equal(decode_insn(&in, PC, cut, 3, true), -1);  // more is to come
+    assert_int_equal(decode_insn(&in, PC, cut, 3, true), -1);  // incomplete
     assert_int_equal(decode_insn(&in, PC, none, 15, true), 0); // push es: not in 64-bit mode
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/x86/forms.c: whatever was decoded before, forms_decode gives field for field what
-// decode_insn gives. That is tried on every opcode of each map with every modrm byte, and random
-// bytes around them, at random addresses; and on forms with other numbers, which must be found.
+// engine/x86/forms.c: whatever was decoded before, forms_decode returns the same as decode_insn,
+// field for field. Tested with every opcode of each map, every modrm byte, random bytes around
+// them, at random addresses; and with forms with other numbers, which must be found.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #define PC 0x401000ul
 
 static uint64_t seed = 0x9e3779b97f4a7c15;
-static uint32_t nfound; // since a test's beginning
+static uint32_t nfound; // since the start of a test
 
 static uint64_t next_random(void)
 {
@@ -26,7 +26,7 @@ static uint64_t next_random(void)
     return seed ^= seed << 17;
 }
 
-// All that decode_insn has written, without what lies between the members.
+// All fields that decode_insn has written, without the padding.
 static void is_same(const struct insn *a, const struct insn *b)
 {
     struct insn x, y;
@@ -44,7 +44,7 @@ static void is_same(const struct insn *a, const struct insn *b)
     assert_memory_equal(a->refs, b->refs, a->nrefs * sizeof(a->refs[0]));
 }
 
-// Both on the same 19 bytes: the same length, and the same of everything if it is one.
+// Both on the same 19 bytes: the same length, and if that is valid the same fields.
 static int both(uint64_t pc, const uint8_t *code, bool refs)
 {
     struct insn plain, known;
@@ -66,7 +66,7 @@ static void fill(uint8_t *code, uint32_t n)
         code[i] = (uint8_t)(next_random() >> 24);
 }
 
-// Some bytes before an opcode, as they stand in programs and as they do not.
+// Some bytes before an opcode, as in programs and otherwise.
 static const struct {
     const char *bytes;
     uint32_t n;
@@ -86,8 +86,8 @@ static const struct {
     { "\xc5\xf9", 2 }, { "\xc4\xe2\x79", 3 }, { "\xc4\x41\xfd", 3 }, { "\xc4\xe3\x7d", 3 },
 };
 
-// Each opcode and modrm byte with numbers at random, four times: the second is noted, and with
-// it what follows from its numbers.
+// Each opcode and modrm byte with random numbers, four times: the second time the form is learned,
+// with what follows from its numbers.
 static void every_opcode(bool refs)
 {
     uint8_t code[19];
@@ -103,7 +103,7 @@ static void every_opcode(bool refs)
                     memcpy(code + before[p].n, maps[m].bytes, maps[m].n);
                     code[n] = (uint8_t)(i >> 8);
                     code[n + 1] = (uint8_t)i;
-                    if ((code[n + 1] & 7) == 4) // with few SIB bytes they meet again
+                    if ((code[n + 1] & 7) == 4) // with few SIB bytes forms repeat
                         code[n + 2] = (uint8_t)(again ? 0x24 : 0x25 | (code[n + 2] & 0xc8));
                     both(PC + (next_random() >> 20), code, refs);
                 }
@@ -117,7 +117,7 @@ static void test_same(void **state)
     (void)state;
     nfound = 0;
     every_opcode(true);
-    assert_true(nfound > 300000); // of some 2 million
+    assert_true(nfound > 300000); // of about 2 million
 }
 
 static void test_same_without(void **state)
@@ -128,7 +128,7 @@ static void test_same_without(void **state)
     assert_true(nfound > 300000);
 }
 
-// Bytes all at random: sequences that nobody thought of.
+// Random bytes: sequences that nobody thought of.
 static void test_random(void **state)
 {
     uint8_t code[19];
@@ -142,7 +142,7 @@ static void test_random(void **state)
     }
 }
 
-// An instruction, and one of its form.
+// An instruction, and another of its form.
 static void of_one_form(const char *a, const char *b, uint32_t n)
 {
     uint8_t code[19];
@@ -150,7 +150,7 @@ static void of_one_form(const char *a, const char *b, uint32_t n)
     memset(code, 0x90, sizeof(code));
     memcpy(code, a, n);
     assert_int_equal(both(PC, code, true), n);
-    assert_int_equal(both(PC, code, true), n); // what is met once is not learnt
+    assert_int_equal(both(PC, code, true), n); // a form that is seen once is not learned
     memcpy(code, b, n);
     assert_int_equal(both(PC + 0x1234567, code, true), n);
     assert_true(forms_found());
@@ -172,7 +172,7 @@ static void test_found(void **state)
     of_one_form("\x83\x3d\x11\x11\x11\x11\x05", "\x83\x3d\x11\x11\x11\x91\x85", 7); // cmpl (%rip)
     of_one_form("\x48\x81\xec\x00\x01\x00\x00", "\x48\x81\xec\x00\x01\x00\xf0", 7); // sub $, %rsp
 
-    // what is said of one that was found
+    // the fields of one that was found
     assert_int_equal(forms_decode(&in, PC, code, 19, true), 7);
     assert_true(forms_found());
     assert_int_equal(in.sum.to, R_RSP);
@@ -181,8 +181,8 @@ static void test_found(void **state)
     assert_memory_equal(in.bytes, code, 7);
 }
 
-// A shift by nothing leaves the flags; a client request begins as one that was decoded; what lies
-// behind the last byte there is is not looked at.
+// A shift by 0 preserves the flags; a client request starts like a decoded shift; bytes after the
+// last available one are not read.
 static void test_not_found(void **state)
 {
     static const uint8_t shift[19] = { 0xc1, 0xe0, 3 }, none[19] = { 0xc1, 0xe0, 0 };
