@@ -351,10 +351,10 @@ u64 identity_of(const struct elf_file *of, const struct elf_image *image)
     return 77;
 }
 
-void pcache_init(u64 identity, bool is_steady)
+void pcache_init(u64 identity, bool fixed_layout)
 {
     assert_int_equal(identity, 77);
-    steady = is_steady;
+    steady = fixed_layout;
     note('y');
 }
 

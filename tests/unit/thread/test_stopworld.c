@@ -154,7 +154,7 @@ static void test_stop(void **state)
     wait_count(1);
     finish = true;
     thrd_join(thread, NULL);
-    stopworld_stop(self); // nobody is left to wait for
+    stopworld_stop(self); // no other thread to wait for
     stopworld_resume(self);
 }
 

@@ -352,7 +352,7 @@ static void assert_guarded(const struct thread *t)
     assert_int_equal(readable(base + TA_COUNTERS - 1), 0);
 }
 
-// In a child, so that the slots end with it: makes threads up to this slot; the last one in `last`.
+// In a child, as its slots end with it: makes threads up to this slot; the last one in `last`.
 static void many(u32 slot, struct thread **last)
 {
     do
