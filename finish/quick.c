@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// quern-finish, the finisher without what reads modules: static, and with the symbol cache alone. A
-// fork costs little more than starting the child's finisher, and this one starts five times as fast
-// as quern with its libraries. The engine executes it in the place of `quern --finish`; where it
-// lacks an answer, has a sentence to say, or the run is one of those that it does not know, it
-// executes that instead, which begins anew: nothing is removed before the profile is written.
+// quern-finish: the finisher without the code that reads modules. Static, with the symbol cache
+// alone. A fork costs little more than the start of the child's finisher, and this one starts five
+// times as fast as quern with its libraries. The engine executes it instead of `quern --finish`.
+// Where it lacks an answer, has a message to print, or does not support the run, it executes the
+// whole finisher, which begins anew: nothing is removed before the profile is written.
 //
-// What it is linked without is below, by file: each of these executes the whole finisher.
+// The stubs below replace what is not linked, by file. Each executes the whole finisher.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@
 static char **arguments;
 static char whole[4096]; // the path of quern
 
-// Also called before a sentence is printed, which will be the whole finisher's; when that cannot be
-// executed, it is this one's.
+// Also called before a message: the whole finisher prints it instead. If that cannot be executed,
+// this finisher prints it.
 static void execute_whole(void)
 {
     util_before_message(NULL);
@@ -38,7 +38,6 @@ static _Noreturn void leave(void)
     exit(UTIL_USAGE); // the finisher says where the counts are
 }
 
-// What this finisher can do.
 static bool is_for_us(const struct spool_header *h)
 {
     return h->magic == SPOOL_MAGIC && h->version == SPOOL_VERSION && !h->s_dump_code &&
@@ -46,8 +45,9 @@ static bool is_for_us(const struct spool_header *h)
            (!(h->flags & SPOOL_F_MERGE) || (uint32_t)h->pid != h->tree_pid);
 }
 
-// Whether it can, and which file quern is. The spools of one call are of one run; what is none is
-// for the whole finisher, too, which says so and goes on to the next.
+// Whether this finisher can do all of them; finds the path of quern, too. The spools of one call
+// are of one run. A descriptor that is not a spool goes to the whole finisher, too, which says so
+// and continues with the next.
 static bool is_all_for_us(char **number)
 {
     static struct spool_header h;
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     if (argc < 3 || strcmp(argv[1], "--finish") != 0)
         die(UTIL_USAGE, "quern-finish is for the engine alone");
     arguments = argv;
-    // If it cannot be executed, the finisher comes to where it lacks something, and says so.
+    // If that fails, the finisher below gets to where it lacks something, and says so.
     if (!is_all_for_us(argv + 2))
         execv(whole, argv);
     cache_made_by(whole);
@@ -187,7 +187,7 @@ void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, ui
     leave();
 }
 
-void spool_frames_add_left(const struct spool_file *s, int fd, uint64_t *sum)
+void spool_frames_add_saved(const struct spool_file *s, int fd, uint64_t *sum)
 {
     (void)s, (void)fd, (void)sum;
     leave();

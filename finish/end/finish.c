@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The finisher, `quern --finish FD...`: the engine executes it in the profiled process once the
+// The finisher, `quern --finish FD...`. The engine executes it in the profiled process when the
 // client has ended (or in a child, before the client executes a program that is not profiled).
 // Reads the spool, writes the profile, prints the summary, removes the spool, and ends as the
-// client ended. When the profile cannot be written the spool stays, and a sentence says so. Several
+// client ended. If the profile cannot be written, the spool stays, and a message says so. Several
 // spools are those of children that have ended.
 //
 // The process is the client's: its descriptors, limits, ignored signals and working directory.
@@ -43,7 +43,7 @@ void finish_lift_limits(void)
     }
 }
 
-// This process lives as long as it takes to touch a few hundred pages.
+// This process lives only as long as it takes to touch a few hundred pages.
 static void prepare_heap(int fd)
 {
     enum { BYTES = 4 << 20 };
@@ -57,16 +57,16 @@ static void prepare_heap(int fd)
 }
 
 // The kernel's mask, of all 64 signals: sigprocmask() leaves out the C library's own two, and would
-// let in one of them that the client, or the engine, has left pending.
+// unblock one of them that the client or the engine has left pending.
 static void set_mask(uint64_t mask)
 {
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
 
-// No signal meant for the client shall end the finisher half-way; SIGQUIT is left to a user who
-// must, unless the client ignored it. To ignore it for a moment forgets one that the client had
-// blocked and that was never to reach it.
-static void be_deaf(void)
+// A signal meant for the client must not end the finisher half-way. SIGQUIT still works, for a user
+// who insists, unless the client ignored it. Ignoring it for a moment discards a pending one that
+// the client had blocked and was never to get.
+static void ignore_signals(void)
 {
     struct sigaction old;
 
@@ -82,12 +82,12 @@ static void be_deaf(void)
 }
 
 // Where messages go. The client may have closed descriptor 2 or given it another meaning; from here
-// on it is the log, or nowhere.
+// on it is the log, or /dev/null.
 static void take_stderr(int log_fd)
 {
     int null = open("/dev/null", O_RDWR);
 
-    // Whatever is opened from here on must not become 0, 1 or 2.
+    // Later descriptors must not become 0, 1 or 2.
     while (null >= 0 && null < 3)
         null = dup(null);
     if (log_fd < 0 || dup2(log_fd, STDERR_FILENO) < 0)
@@ -110,7 +110,7 @@ static int child_log(const struct spool_file *s)
     path = name_expand(name, h->pid, err, sizeof(err));
     if (!path)
         return h->log_fd;
-    // A pipe without a reader is not waited for: there is the run's own log.
+    // Does not wait for a reader of a pipe: there is the run's own log.
     fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     free(path);
     if (fd < 0)
@@ -124,8 +124,7 @@ static _Noreturn void end_as_client(uint32_t kind, int32_t code)
     if (kind == SPOOL_END_SIGNAL && code > 0 && code < NSIG) {
         struct rlimit none = { 0, 0 };
 
-        // A core would be that of the finisher: where the client leaves one, the engine dies
-        // itself.
+        // A core would be the finisher's. Where the client leaves one, the engine dies itself.
         setrlimit(RLIMIT_CORE, &none);
         prctl(PR_SET_DUMPABLE, 0);
         signal(code, SIG_DFL);
@@ -136,7 +135,7 @@ static _Noreturn void end_as_client(uint32_t kind, int32_t code)
     _exit(code);
 }
 
-// Removes the spool, wherever it is by now.
+// Removes the spool, wherever it is now.
 static void remove_spool(const char *path, int fd)
 {
     const char *now = spool_path_now(path, fd);
@@ -182,7 +181,7 @@ static void prune_translations(const struct spool_file *s)
     close(dir);
 }
 
-// err: why, or NULL. Takes no memory: there may be none. Where the spool is by now, if it is known.
+// Takes no memory: there may be none. err: why, or NULL. Names the spool's present path if known.
 static void say_kept(const char *err, const char *path, int fd)
 {
     static char typed[UTIL_SHELL_ROOM(PATH_MAX)];
@@ -249,8 +248,7 @@ static struct {
 
 static _Noreturn void end(bool ok)
 {
-    // In a child the engine waits for the answer; otherwise the client's own end is what the caller
-    // gets.
+    // A child's engine waits for the answer; otherwise the caller gets the client's own end.
     if (client.in_child)
         _exit(ok ? 0 : 1);
     if (client.kind == SPOOL_END_NONE)
@@ -265,8 +263,8 @@ static void learn_end(void)
     client.in_child = client.s->h->pid != getpid();
 }
 
-// Of several spools, which are of children that have ended (the engine's clerk.h), what is done is
-// taken out of the arguments: whoever is executed in this one's place begins with what is left.
+// Removes the spool that is done from the arguments: a program executed in this one's place begins
+// with the rest. There are several when children have ended (process/bgfinish.h of the engine).
 static void next_is_first(void)
 {
     char **next = client.argv + 2;
@@ -277,8 +275,8 @@ static void next_is_first(void)
     }
 }
 
-// die() has said why. Of a spool that could not be opened nothing is known. What is behind it in
-// argv is for another process.
+// die() has said why. Nothing is known of a spool that could not be opened. The later spools in
+// argv are for another process.
 static void give_up(void)
 {
     const struct spool_header *h = client.s ? client.s->h : NULL;
@@ -289,7 +287,7 @@ static void give_up(void)
     if (h) {
         learn_end();
         path = spool_file_text(client.s, h->s_spool);
-        // Without memory for its texts: what the kernel says.
+        // Without memory for the spool's texts: asks the kernel.
         snprintf(link, sizeof(link), "/proc/self/fd/%d", client.s->fd);
         if (!path && readlink(link, own, sizeof(own) - 1) <= 0)
             strcpy(own, "FILE");
@@ -302,7 +300,7 @@ static void give_up(void)
         end(false);
 }
 
-// One spool. False: its profile is not written, and why has been said.
+// One spool. False: its profile is not written, and a message has said why.
 static bool finish_one(int fd)
 {
     static struct spool_file s;
@@ -314,7 +312,7 @@ static bool finish_one(int fd)
     if (spool_file_open(&s, fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "the spool in descriptor %d: %s", fd, err);
     learn_end();
-    (void)flock(fd, LOCK_EX | LOCK_NB); // `quern recover` leaves it alone
+    (void)flock(fd, LOCK_EX | LOCK_NB); // `quern recover` skips it
     take_stderr(child_log(&s));
     ok = finish(&s, fd);
     spool_file_close(&s);
@@ -332,7 +330,7 @@ int finish_spools(int argc, char **argv)
             argc = 0;
     if (argc < 2)
         die(UTIL_USAGE, "--finish is for the engine alone");
-    be_deaf();
+    ignore_signals();
     out_wait = pipe_wait_reader;
     finish_lift_limits();
     client.argv = argv - 1;

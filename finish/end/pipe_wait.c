@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Waiting for whoever reads what the finisher writes: a pipe may have no reader, or one that does
-// not read, and the finisher is deaf (finish.c). While it waits it hears what ends other programs,
-// and gives up then: what was counted stays in the spool, or nobody reads what is said.
+// Waits for the reader of what the finisher writes: a pipe may have none, or one that does not
+// read, and the finisher ignores signals (finish.c). While it waits, signals that end other
+// programs make it give up: the counts stay in the spool, or the message is lost.
 #include "finish/end/end.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 
 #include "cli/base/util.h"
 
-// The signals by which a user ends programs, but for those that are ignored. They stay blocked from
-// the first wait on: one that comes between two waits is heard by the second.
-static const sigset_t *ending(void)
+// The signals with which a user ends programs, except the ignored ones. They stay blocked from the
+// first wait on: one that arrives between two waits ends the second.
+static const sigset_t *block_ending_signals(void)
 {
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     static sigset_t set;
@@ -30,19 +30,19 @@ static const sigset_t *ending(void)
     return &set;
 }
 
-// Waits so many ms for such a signal. False: none came.
+// Waits ms milliseconds for such a signal. False: none arrived.
 static bool is_told_to_end(int ms)
 {
     const struct timespec step = { 0, ms * 1000000L };
 
-    return sigtimedwait(ending(), NULL, &step) > 0;
+    return sigtimedwait(block_ending_signals(), NULL, &step) > 0;
 }
 
 int pipe_wait_reader(const char *path)
 {
     static bool said;
 
-    ending(); // what answers the sentence is heard
+    block_ending_signals(); // blocks them before the message that a user may answer
     if (!said)
         warn("waiting for a reader of %s; Ctrl-C or SIGTERM gives up, the counts are kept", path);
     said = true;
@@ -70,7 +70,7 @@ void pipe_wait_write(const char *text, size_t size)
 {
     size_t part;
 
-    // What fits a pipe that has room at all is written in one piece.
+    // A pipe with any space takes each piece in one write.
     for (; size > 0; text += part, size -= part) {
         part = size > 4096 ? 4096 : size;
         pipe_wait_log();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Notes that the profiles of a run were recorded here (cli/files/origin.h), so that their readers
-// show whatever source they name. Not of a recovered run: its spool may be a stranger's.
+// show whatever source files they name. Not for a recovered run: its spool may be a stranger's.
 #include <stdlib.h>
 
 #include "cli/files/origin.h"
@@ -13,7 +13,8 @@ void recorded_note(const struct spool_file *s, const char *output)
     uint64_t threads =
         s->h->threads_used < SPOOL_THREADS_MAX ? s->h->threads_used : SPOOL_THREADS_MAX;
 
-    // Who keeps neither cache wants no file in that folder. Of a tree there is one profile.
+    // With both caches off, the user wants no file in that folder. A tree of processes has one
+    // profile.
     if ((!s->h->s_symbol_cache && !s->h->s_translations) || !children_is_root(s))
         return;
     if (!(flags & SPOOL_F_CALLS) || !(flags & SPOOL_F_BY_THREAD) || (flags & SPOOL_F_MERGE)) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The summary at the end of a run, in the layout of the manual (spacing and decimals as Cachegrind
-// 3.19 prints them), and the engine's statistics for -v. Prints to any stream; used by finish.c and
-// recover.c.
+// 3.19 prints them), and the engine's statistics for -v. Prints to any stream; finish.c and
+// recover.c use it.
 //
-// DIFFERS: where a program makes no data reference at all Cachegrind divides by one reference more
-// than there were (a program of 3 instructions and one LL miss: 25.0 %); here it is the manual's
-// formula (33.3 %).
+// DIFFERS: for a program without any data reference Cachegrind divides by one reference more than
+// there were (3 instructions and one LL miss: 25.0 %); this uses the manual's formula (33.3 %).
 #include "finish/end/end.h"
 
 #include <string.h>
@@ -25,7 +24,7 @@ static int widest(uint64_t a, uint64_t b)
     return width(a > b ? a : b);
 }
 
-// "3.2%", right-justified.
+// "3.2%", right-aligned.
 static const char *percent(char *buf, size_t size, uint64_t part, uint64_t whole, int decimals,
                            int w)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The summary of a run for programs (--summary=json), and what `quern stat` says of a run in its
-// own. One line for each process, so that the lines of several do not mix.
+// The summary of a run for programs (--summary=json), and what `quern stat` puts into its own JSON.
+// One line for each process, so that the lines of several do not mix.
 #include "finish/end/end.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The fourth stage: what is written, and under which names.
+// The fourth stage: what is written, under which names.
 #ifndef QUERN_FINISH_OUTPUT_H
 #define QUERN_FINISH_OUTPUT_H
 
@@ -10,8 +10,8 @@
 
 // ---- output_names.c ----
 
-// Where what is written goes; NULL: it is not wanted. The finisher, which has no more rights than
-// the client had, takes the names out of the spool (output_names()), `quern recover` does not.
+// The paths of the output files; NULL: not wanted. The finisher, which has no more rights than the
+// client had, takes the names from the spool (output_names()); `quern recover` does not.
 struct output_files {
     char *output;
     char *dump; // the execution counts
@@ -21,7 +21,7 @@ struct output_files {
     const char *cache; // folder of the symbol cache
 };
 
-// The names of a spool's files, expanded for its process. 0, or -1 with a sentence in err.
+// The names of a spool's files, expanded for its process. Returns 0, or -1 with a message in err.
 // output_names_free() frees what they hold.
 int output_names(const struct spool_file *s, struct output_files *files, char *err,
                  size_t err_size);
@@ -31,13 +31,14 @@ char *output_names_thread(const char *output, uint32_t slot);
 
 // ---- output_lines.c ----
 
-// Writes the sums as a profile of Cachegrind's format, and says their totals. As profile_write().
+// Writes the sums as a profile in Cachegrind's format, and returns their totals. See
+// profile_write().
 int output_lines(const struct spool_file *s, const struct places *places, const struct sums *sums,
                  struct finish_totals *totals, const char *output, char *err, size_t err_size);
 
 // ---- output_calls.c ----
 
-// Finishes a call graph and writes it. As profile_write().
+// Finishes a call graph and writes it. See profile_write().
 int output_calls(const struct spool_file *s, struct places *places, struct call_graph *g,
                  const char *output, char *err, size_t err_size);
 
@@ -55,20 +56,20 @@ struct output_counts {
 };
 
 void output_counts_add(struct output_counts *c, const struct spool_walk_insn *in);
-// Writes --dump-counts. 0, or -1 with a sentence in err.
+// Writes --dump-counts. Returns 0, or -1 with a message in err.
 int output_counts(struct output_counts *c, const char *path, char *err, size_t err_size);
 
 // ---- output_parts.c: dumps ----
 
-// Writes p, one part. With --combine-dumps=yes all but the first part go behind those that the file
-// has already. 0, or not, with *e filled in.
+// Writes p, one part. With --combine-dumps=yes, all parts but the first are appended to those that
+// the file has already. Returns 0, or an error with *e filled in.
 int output_parts(const struct spool_file *s, struct quern_profile *p, const char *output,
                  const struct quern_write_opts *how, struct quern_error *e);
 
 // ---- output_code.c ----
 
-// Writes --dump-code, if it was asked for, of what the engine left, and removes that. 0, or -1 with
-// a sentence in err.
+// If --dump-code was given, writes it from what the engine left, and removes that. Returns 0, or -1
+// with a message in err.
 int output_code(const struct spool_file *s, const struct output_files *files, char *err,
                 size_t err_size);
 

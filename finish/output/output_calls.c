@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes a call graph in Callgrind's format, through libquern, with what its header says of the run
-// and of the part (dumps).
+// Writes a call graph in Callgrind's format, through libquern. The header describes the run and the
+// part (dumps).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct calls {
     const struct spool_file *s;
     struct places *places;
     struct quern_profile *p;
-    bool lacking; // memory was
+    bool lacking; // of memory
 };
 
 static void must(struct calls *o, int rc)
@@ -23,7 +23,8 @@ static void must(struct calls *o, int rc)
     o->lacking |= rc != 0;
 }
 
-// Why a part was written. The engine says only where a function lies: "--dump-before=@MAP:ADDRESS".
+// Why a part was written. The engine gives only the function's address:
+// "--dump-before=@MAP:ADDRESS".
 static char *trigger(struct calls *o, const char *why)
 {
     unsigned long long pc;
@@ -33,11 +34,11 @@ static char *trigger(struct calls *o, const char *why)
 
     if (sscanf(why, "--dump-%15[a-z]=@%u:%llx", option, &map, &pc) != 3 || map >= o->s->maps_used)
         return xstrdup(why);
-    slotmem_find(o->places, map, pc, &at);
+    places_find(o->places, map, pc, &at);
     return xasprintf("--dump-%s=%s", option, places_text(o->places, at.function));
 }
 
-// As Callgrind has it: blocks before and behind the part, of all threads, and why it was written.
+// As in Callgrind: the block counts of all threads before and after the part, and its trigger.
 static void put_trigger(struct calls *o, const char *why)
 {
     const struct spool_header *h = o->s->h;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // --dump-code: disassembles what the engine noted of its translations (struct spool_code of
-// share/spool.h, in <spool>.code): for each block the client's instructions beside the code made of
-// them. Intel syntax; a jump or call to a known place is followed by its name.
+// share/spool.h, in <spool>.code): for each block, the client's instructions beside the code made
+// of them. Intel syntax; a jump or call to a known place is followed by its name.
 #include "finish/output/output.h"
 
 #include <errno.h>
@@ -31,7 +31,6 @@ struct dump {
     size_t places;
 };
 
-// One record.
 struct record {
     const struct spool_code *h;
     const struct spool_code_insn *insn;
@@ -39,7 +38,7 @@ struct record {
     const unsigned char *code;
 };
 
-// The record at *at, which moves behind it; false at the end or where one is incomplete.
+// Reads the record at *at and advances *at. False at the end or at an incomplete record.
 static bool next_record(const struct dump *d, size_t *at, struct record *r)
 {
     static struct spool_code head; // aligned, as the bytes of the file need not be
@@ -68,7 +67,7 @@ static const char *name_of(const struct dump *d, uint64_t hpc)
     return NULL;
 }
 
-// It need not have a NUL.
+// The name need not end in a NUL.
 static char *stub_name(const struct spool_code *h)
 {
     char name[sizeof(h->name) + 1] = "";
@@ -97,7 +96,7 @@ static void bytes_text(FILE *f, const unsigned char *b, size_t n)
         fprintf(f, "%02x", b[i]);
 }
 
-// One instruction; its length, 0 when it is none.
+// One instruction. Returns its length, 0 if it cannot be decoded.
 static size_t instruction(const struct dump *d, FILE *f, const char *indent, uint64_t pc,
                           const unsigned char *b, size_t n)
 {
@@ -119,7 +118,7 @@ static size_t instruction(const struct dump *d, FILE *f, const char *indent, uin
     return in.length;
 }
 
-// Host code up to `end`. What is none is shown as bytes, and said to be that.
+// Host code up to `end`. Bytes that cannot be decoded are shown as such.
 static void host_code(const struct dump *d, FILE *f, const struct record *r, size_t at, size_t end)
 {
     while (at < end) {
@@ -145,7 +144,7 @@ static void host_words(FILE *f, const struct record *r, size_t at, size_t end)
     }
 }
 
-// Of a damaged record there are no more bytes than it has room for.
+// A damaged record gives no more bytes than it holds.
 static size_t length(const struct spool_code_insn *in)
 {
     return in->len < sizeof(in->bytes) ? in->len : sizeof(in->bytes);

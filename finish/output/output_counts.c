@@ -27,7 +27,7 @@ static int compare_executed(const void *x, const void *y)
     return a->map < b->map ? -1 : a->map > b->map;
 }
 
-// They are sorted: instructions of the same address and module are one line.
+// The instructions are sorted: those of the same address and module become one line.
 static void write_executed(FILE *f, const void *ctx)
 {
     const struct output_counts *c = ctx;

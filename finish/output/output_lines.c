@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes what a run counted, in Cachegrind's format, byte for byte as libquern would: its bytes are
-// those of `quern merge` of the one file (tests/cli/170-symbol-cache.bats). Not through libquern,
-// because thousands of processes end: there every line is encoded, summed with lines like it, of
-// which a run has none, sorted, encoded and decoded again: 10.5 of the 21.6 million instructions
-// that the finisher of /bin/true executed.
+// Writes a run's counts in Cachegrind's format, byte for byte as libquern would: the file is what
+// `quern merge` makes of it (tests/cli/170-symbol-cache.bats). Not through libquern, because
+// thousands of processes end: libquern encodes every line, sums it with equal lines, which a run
+// does not have, sorts, encodes and decodes it again: 10.5 of the 21.6 million instructions that
+// the finisher of /bin/true executed.
 #include "finish/output/output.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "profile/write/out.h"
 #include "share/table.h"
 
-// A function in a file, with its cells: a run of `order`.
+// A function in a file; its cells are a range of `order`.
 struct func {
     uint32_t file, name; // ranks
     uint32_t first, count;
@@ -25,12 +25,12 @@ struct writer {
     const struct places *places;
     const struct sums *sums;
     size_t cells;
-    uint32_t *rank;   // of strings by number: their place in the alphabet
+    uint32_t *rank;   // of strings by number: their alphabetical position
     uint32_t *string; // by rank
     struct func *func;
     size_t funcs;
     uint32_t *func_of; // by cell
-    uint32_t *order;   // cells, function after function
+    uint32_t *order;   // cells, grouped by function
 };
 
 static const struct sums_cell *cell(const struct writer *w, size_t i)
@@ -55,7 +55,7 @@ static int compare_strings(const void *x, const void *y, void *ctx)
     return strcmp(places_text(p, a), places_text(p, b));
 }
 
-// The strings that the cells use, in alphabetical order; what is not known comes first.
+// The strings that the cells use, in alphabetical order; the unknown one comes first.
 static void rank_strings(struct writer *w)
 {
     uint32_t most = 0, n = 0;
@@ -76,7 +76,7 @@ static void rank_strings(struct writer *w)
         w->rank[w->string[i]] = i;
 }
 
-// The number of a function, a new one if need be. `table` has room for one for each cell.
+// The number of a function, a new one if needed. `table` has space for one per cell.
 static uint32_t get_func(struct writer *w, struct table *table, uint32_t file, uint32_t name)
 {
     uint64_t hash = (file * UINT64_C(0x9e3779b97f4a7c15)) ^ (name * UINT64_C(0xff51afd7ed558ccd));
@@ -133,8 +133,8 @@ static int compare_lines(const void *x, const void *y, void *ctx)
     return a < b ? -1 : a > b;
 }
 
-// Functions by file and name, and each one's cells by line: they are dealt out, then sorted where
-// they are not in order yet. The functions' numbers in order, to be freed.
+// Functions by file and name, and each one's cells by line: distributes them, then sorts those that
+// are not in order yet. Returns the functions' numbers in order; the caller frees them.
 static uint32_t *sort(struct writer *w)
 {
     uint32_t *func = xmalloc((w->funcs + 1) * sizeof(*func));
@@ -167,7 +167,7 @@ static uint32_t *sort(struct writer *w)
     return func;
 }
 
-// A text must not end its line.
+// A line break in a text must not end its line.
 static void put_text(struct out *o, const char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -184,8 +184,8 @@ static void put_name(struct out *o, const char *key, const char *s)
     out_char(o, '\n');
 }
 
-// "I1 cache:" and its like have their values in one column; of the others one blank is written
-// behind the colon.
+// "I1 cache:" and the like have their values in one column; the others get one blank after the
+// colon.
 static void put_descs(struct out *o, const char *desc)
 {
     while (desc && *desc) {
@@ -254,7 +254,7 @@ static void put_cells(struct out *o, const struct writer *w, const uint32_t *fun
     }
 }
 
-// The sums over all cells. The first event of which there are more than 64 bits hold; -1: none.
+// The sums over all cells. Returns the first event whose sum exceeds 64 bits, or -1.
 static int sum_up(const struct writer *w, const int *event, size_t events, uint64_t *sums)
 {
     uint64_t sum[FINISH_EVENTS] = { 0 }, over[FINISH_EVENTS] = { 0 };
@@ -294,7 +294,7 @@ int output_lines(const struct spool_file *s, const struct places *places, const 
                  output, finish_event_names[over]);
         return -1;
     }
-    // Before there is a file: without memory the process ends here.
+    // Before the file is created: without memory the process ends here.
     rank_strings(&w);
     find_funcs(&w);
     uint32_t *func = sort(&w);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The names of what the finisher writes, as `quern run` was given them. `quern recover` has others
-// (recover_names.c).
+// The names of the finisher's output files, as `quern run` was given them. `quern recover` has
+// others (recover_names.c).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// --combine-dumps=yes: the parts of a profile in one file. It is read and written
-// anew for each part, so that it is complete at any moment. Called by call_graph.c.
+// --combine-dumps=yes: the parts of a profile in one file. Each part reads and rewrites the file,
+// so that it is complete at any moment. Called by call_graph.c.
 #include "finish/output/output.h"
 
 #include <sys/stat.h>
 
-// What the file has so far; NULL: it is not there, as after the fork of a process whose name is in
-// that of the file.
+// What the file has so far. NULL: there is no file, as after the fork of a process whose id is in
+// the file's name.
 static struct quern_profile *written(const char *output)
 {
     struct quern_read_opts how = { .sz = sizeof(how) };
@@ -15,7 +15,7 @@ static struct quern_profile *written(const char *output)
     struct stat st;
 
     if (stat(output, &st) != 0 || !S_ISREG(st.st_mode))
-        return NULL; // of a pipe or a device nothing can be read again
+        return NULL; // a pipe or a device cannot be read again
     return quern_profile_read(output, &how, &e);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // From an instruction of a run to its function, file and line: opens the modules that were mapped
-// (symbols/), those of which the spool has the content, too, and says which are not what was
+// (symbols/), including those whose content is in the spool, and reports which are not what was
 // executed.
 #include "finish/places/places.h"
 
@@ -17,9 +17,9 @@
 #include "symbols/jitdump.h"
 #include "symbols/perfmap.h"
 
-// What is known of modules, from one spool to the next of those that one process finishes (clerk.h
-// of the engine): where nothing was remarked upon, which each profile's reader is to be told, and
-// nothing learned, which is for the cache.
+// What is known of modules, carried from one spool to the next when one process finishes several
+// (process/bgfinish.h of the engine). Only while there was no remark, which each profile's reader
+// must see, and nothing was learned, which the cache must get.
 static struct {
     struct symbols *symbols;
     struct symbols_module *vdso;
@@ -70,13 +70,13 @@ static size_t vdso_size(const void *image)
     return h->e_shoff + (size_t)h->e_shnum * h->e_shentsize;
 }
 
-// A child may have been built by the run itself.
+// The run itself may have built the child's program.
 static uint64_t run_start(const struct spool_header *h)
 {
     return h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED) ? 0 : h->start_time;
 }
 
-// Once for a path, of however many mappings that lie side by side.
+// Once for a path, however many adjacent mappings it has.
 static void say_lost(struct places *p, const char *path)
 {
     if (!path || (p->lost && strcmp(p->lost, path) == 0))
@@ -89,7 +89,6 @@ static void say_lost(struct places *p, const char *path)
              path);
 }
 
-// One module among those of the run.
 struct same_code {
     const struct spool_file *s;
     const struct spool_map *map;
@@ -100,8 +99,8 @@ static bool is_same_file(const struct spool_map *a, const struct spool_map *b)
     return a->path == b->path && a->ino == b->ino && a->mtime == b->mtime && a->ctime == b->ctime;
 }
 
-// Whether a module is what was executed. An older one, or another, of the same name would give
-// names that are wrong.
+// Whether a module is what was executed. An older or different one with the same name would give
+// wrong names.
 static bool is_same_code(void *ctx, struct symbols_module *module)
 {
     const struct same_code *of = ctx;
@@ -121,7 +120,7 @@ static bool is_same_code(void *ctx, struct symbols_module *module)
     return true;
 }
 
-// What the engine has kept of a module that is not there any more. Stays until the process ends.
+// Takes the content that the engine saved of a module that is gone. Held until the process ends.
 static void take_kept(struct places *p, uint64_t i, struct symbols_file *f)
 {
     uint64_t size, at = spool_file_kept(p->s, i, &size);
@@ -198,7 +197,7 @@ static void set_map(struct places *p, uint32_t map, uint64_t pc)
                              ? symbols_address(p->module[map], m->offset + (pc - m->start))
                              : UINT64_MAX;
 
-        // Of an address that is not in it (a call that led nowhere), nothing follows for the rest.
+        // An address outside the map (a call that led nowhere) says nothing about the others.
         p->map = pc >= m->start && pc < m->end ? map : ~0u;
         p->is_generated = p->generated && is_generated(m);
         p->known = start != UINT64_MAX;
@@ -206,7 +205,7 @@ static void set_map(struct places *p, uint32_t map, uint64_t pc)
     }
 }
 
-uint64_t slotmem_find(struct places *p, uint32_t map, uint64_t pc, struct symbols_place *at)
+uint64_t places_find(struct places *p, uint32_t map, uint64_t pc, struct symbols_place *at)
 {
     p->row_size = 0;
     set_map(p, map, pc);

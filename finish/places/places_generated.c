@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The names of generated code, as compilers at run time have written them for perf: its maps and
-// jitdump files, wherever they may lie. Called when a run has executed such code.
+// The names of generated code, as JIT compilers write them for perf: its maps and jitdump files, in
+// all usual places. Called when a run has executed such code.
 #include "finish/places/places_generated.h"
 
 #include <glob.h>
@@ -22,7 +22,7 @@ static void read_jitdump(struct perfmap *names, const char *path, uint64_t since
     fclose(f);
 }
 
-// Below the home folder each run has a folder of its own.
+// Each run has its own folder below the home folder.
 static void search_jitdump(struct perfmap *names, int32_t pid, uint64_t since)
 {
     const char *home = getenv("HOME");
@@ -47,7 +47,7 @@ static bool is_jitdump(const struct spool_file *s, const struct spool_map *m)
     return path && !(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_VDSO)) && jitdump_is_name(path);
 }
 
-// Who writes a jitdump maps it; where none did so it may be at a usual place.
+// The writer of a jitdump file maps it. If none is mapped, it may be at a usual place.
 static void read_jitdumps(struct perfmap *names, const struct spool_file *s)
 {
     bool any = false;

@@ -8,7 +8,7 @@
 
 struct perfmap;
 
-// To be freed; NULL: none are known.
+// The caller frees it. NULL: no names are known.
 struct perfmap *places_generated(const struct spool_file *s);
 
 #endif

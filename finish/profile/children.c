@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// --children=merge: one profile of a program and of all processes that it makes. Each writes its
+// --children=merge: one profile of a program and of all processes that it creates. Each writes its
 // own into a folder of the run (share/spool.h, s_tree); the program's own end closes the folder and
-// sums what is in it (children_merge.c). A process that ends later finds it closed, and adds its
+// sums what is in it (children_merge.c). A process that ends later finds it closed and adds its
 // profile to the sum.
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ int children_write(struct spool_file *s, const struct output_files *files,
         snprintf(err, err_size, "the spool does not say where profiles are collected");
         return -1;
     }
-    // A process has one for each program that it executed.
+    // One process has a profile for each program that it executed.
     clock_gettime(CLOCK_REALTIME, &now);
     name = xasprintf("%d-%lld%09ld", s->h->pid, (long long)now.tv_sec, now.tv_nsec);
     mine.output = xasprintf("%s/%s", tree, name);

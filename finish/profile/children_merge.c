@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// --children=merge (children.c): the sum of the profiles in a run's folder, and of one that comes
-// too late for it.
+// --children=merge (children.c): sums the profiles in a run's folder, and adds one that comes too
+// late for it.
 //
 // Invariants
-// - The folder is renamed before it is read: a profile is either in it by then, or its writer finds
-//   out that it came too late.
-// - Who reads or writes the sum has locked the folder where it lies.
+// - The folder is renamed before it is read: either a profile is in it by then, or its writer finds
+//   that it is late.
+// - Whoever reads or writes the sum holds a lock on the folder that contains it.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,8 +32,8 @@ static int fail(char *err, size_t err_size, const struct quern_error *e)
     return -1;
 }
 
-// A lock on the folder of `path`, held until the descriptor is closed; -1 when it cannot be had,
-// and then two processes that end at once may lose one of their profiles.
+// Locks the folder of `path` until the descriptor is closed. -1 if that fails: then two processes
+// that end at once may lose one of their profiles.
 static int lock_folder_of(const char *path)
 {
     char *folder = util_dirname(path);
@@ -51,7 +51,7 @@ static void unlock(int fd)
         close(fd);
 }
 
-// Sums the files, the first of which gives the header, into output. 0, or -1 with a sentence.
+// Sums the files into output; the first gives the header. Returns 0, or -1 with a message.
 static int sum(const struct spool_file *s, const struct names *n, const char *output,
                struct finish_totals *totals, char *err, size_t err_size)
 {
@@ -97,8 +97,8 @@ static void names_free(struct names *n)
     free(n->name);
 }
 
-// The profiles in a folder behind `first`, by process and time. What else is there was being
-// written when the folder was closed; its writer comes again.
+// The profiles in a folder, `first` and then by process and time. Other files there were being
+// written when the folder was closed; their writers try again.
 static struct names list(const char *folder, const char *first)
 {
     struct names n = { 0 };
@@ -149,7 +149,7 @@ int children_merge_all(const struct spool_file *s, const char *tree, const char 
     totals->bad_records = bad;
     if (rc == 0) {
         remove_folder(closed);
-    } else { // as it was: `quern recover` begins anew
+    } else { // undo: `quern recover` begins anew
         unlink(n.name[0]);
         if (rename(closed, tree) != 0)
             warn("%s: the profiles of the other processes are there: %s", closed, strerror(errno));
@@ -160,7 +160,7 @@ int children_merge_all(const struct spool_file *s, const char *tree, const char 
     return rc;
 }
 
-// To the sum, and away.
+// Adds it to the sum and removes it.
 static int add_late(const struct spool_file *s, const char *part, const char *output,
                     struct finish_totals *totals, char *err, size_t err_size)
 {

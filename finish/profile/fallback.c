@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Where a profile goes whose folder is no more where the run was told to write: removed, renamed or
-// moved while the program ran. The spool lay beside it; its descriptor is still open, and with the
-// end of this process what was counted would be lost.
+// Where a profile goes when its folder no longer exists where the run was told to write: removed,
+// renamed or moved while the program ran. The spool was beside it; its descriptor is still open,
+// and the counts would be lost with the end of this process.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static bool is_there(const char *path)
     return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-// A name in a folder that nothing has, nor that of the first thread's profile; NULL: there is none.
+// A free name in a folder, for it and the first thread's profile; NULL: there is none.
 static char *free_name(const char *folder, const char *base, long pid)
 {
     for (int i = 0; i < 2; i++) {
@@ -73,10 +73,10 @@ bool fallback_write(struct spool_file *s, const struct output_files *files,
     bool ok;
 
     now = spool_path_now(spool, s->fd);
-    // Beyond a chroot its name may be out of reach: then `quern recover` has it.
+    // Beyond a chroot its name may be unreachable: then `quern recover` finds it.
     if (now ? now == spool || has_folder(files->output) : !spool_path_is_gone(s->fd))
         return false;
-    // Said before anything is written: another finisher may begin anew for it.
+    // Before anything is written: another finisher may begin anew to print it.
     warn("%s; what was counted is written elsewhere", why);
     if (now)
         beside = util_dirname(now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From a spool to its profile: every instruction gets its place, equal places are summed, and the
-// sums are written.
+// From a spool to its profile: finds the place of every instruction, sums equal places, and writes
+// the sums.
 #include "finish/profile/profile.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void add_insn(void *ctx, const struct spool_walk_insn *in)
         output_counts_add(&b->executed, in);
 }
 
-// Nothing else is wanted.
+// For a run that wants nothing else.
 static void add_only_sums(void *ctx, const struct spool_walk_insn *in)
 {
     struct builder *b = ctx;
@@ -66,7 +66,7 @@ static int write_calls(struct builder *b, const char *output, struct finish_tota
     return rc;
 }
 
-// A profile for each thread that has counted anything; the totals are all of theirs.
+// A profile for each thread that has counted anything; the totals are those of all of them.
 static int write_threads(struct builder *b, const char *output, struct finish_totals *totals,
                          char *err, size_t err_size)
 {

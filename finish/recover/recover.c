@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The pipeline for a spool that was left: by a program that was killed before its profile was
-// written, or whose profile could not be. Leaves the spool of a running program alone.
+// The pipeline for a spool left by a program that was killed before its profile was written, or
+// whose profile could not be written. Leaves the spool of a running program alone.
 //
-// A spool is input. Whoever made it may be a stranger (recover_spool.c refuses those), and a client
-// that has given up rights since still had its spool in its memory and may have rewritten all of
-// it: so no name in it says which file is written (recover_names.c).
+// A spool is untrusted input. A stranger may have made it (recover_spool.c refuses that), and a
+// client that has since given up privileges still had its spool in its memory and may have
+// rewritten all of it: so no name in it says which file is written (recover_names.c).
 #include "finish/recover/recover.h"
 
 #include <dirent.h>
@@ -25,8 +25,8 @@
 
 #define REPLAYER_LOOKS 500 // of 20 ms each
 
-// True when a process has the spool mapped or open: it counts still, or is being finished. *unknown
-// is the error when that cannot be seen.
+// True if a process has the spool mapped: it still counts, or is being finished. *unknown is the
+// error if that cannot be seen.
 static bool maps_file(long pid, const struct stat *st, int *unknown)
 {
     char *path = xasprintf("/proc/%ld/maps", pid);
@@ -45,7 +45,7 @@ static bool maps_file(long pid, const struct stat *st, int *unknown)
         if (sscanf(line, "%*s %*s %*s %*s %llu", &ino) == 1 && ino == st->st_ino)
             found = true;
     }
-    // A process that may not be looked at opens but does not read.
+    // The file of a process that may not be inspected opens, but cannot be read.
     if (ferror(f))
         *unknown = EACCES;
     fclose(f);
@@ -83,7 +83,7 @@ static bool is_live(long pid, const struct stat *st, int *unknown)
 }
 
 // With --replay a process simulates what was recorded and outlives the program: the counts are
-// complete when it is gone.
+// complete when it has ended.
 static void await_replayer(const struct spool_file *s, const char *path, const struct stat *st)
 {
     const struct timespec look = { 0, 20000000 };
@@ -100,7 +100,7 @@ static void await_replayer(const struct spool_file *s, const char *path, const s
     }
 }
 
-// What is printed is part of the answer. 0, or -1 after a message.
+// The output is part of the answer. Returns 0, or -1 after a message.
 static int flush_output(void)
 {
     if (fflush(stdout) != EOF && !ferror(stdout))
@@ -109,7 +109,7 @@ static int flush_output(void)
     return -1;
 }
 
-// Takes no memory: the profile is written.
+// Takes no memory: the profile is written already.
 static int report(const struct spool_file *s, const struct recover_names *names, const char *cmd,
                   const struct finish_totals *totals)
 {
@@ -133,7 +133,7 @@ static int report(const struct spool_file *s, const struct recover_names *names,
     return rc;
 }
 
-// A child that was killed while its engine started leaves one: litter, with nothing counted.
+// A child that was killed while its engine started leaves a spool with nothing counted.
 static int drop_new(const struct recover_spool *r, const struct recover_how *how, bool given)
 {
     if (given) {
@@ -153,7 +153,7 @@ static int drop_new(const struct recover_spool *r, const struct recover_how *how
     return flush_output();
 }
 
-// Writes the profile, and removes the spool. Done in the spool's own folder.
+// Writes the profile and removes the spool. The current folder is the spool's.
 static int finish(struct spool_file *s, const struct recover_spool *r,
                   const struct recover_how *how)
 {
@@ -164,7 +164,7 @@ static int finish(struct spool_file *s, const struct recover_spool *r,
     int rc;
 
     rc = recover_names(s, r, how->absolute, &names, err, sizeof(err));
-    // Where the run was not to use one none is used; which, is not the spool's to say.
+    // Without a cache in the run there is none here; the spool does not choose which one.
     if (how->given_cache || spool_file_text(s, s->h->s_symbol_cache))
         names.files.cache = how->cache;
     if (rc == 0)
@@ -185,7 +185,7 @@ static int finish(struct spool_file *s, const struct recover_spool *r,
     return rc;
 }
 
-// 0, or -1 after a message: of a spool that is open and of nobody else.
+// A spool that is open and safe. Returns 0, or -1 after a message.
 static int recover_open(const struct recover_spool *r, const struct recover_how *how, bool given)
 {
     struct spool_file s;
@@ -202,7 +202,7 @@ static int recover_open(const struct recover_spool *r, const struct recover_how 
     bool live = is_live(s.h->pid, &r->st, &unknown);
     if (!live && !unknown && s.h->replayer) {
         await_replayer(&s, r->path, &r->st);
-        spool_file_close(&s); // counters are read when it is opened
+        spool_file_close(&s); // opening reads the counters
         if (spool_file_open(&s, r->fd, err, sizeof(err)) != 0) {
             warn("%s: %s", r->path, err);
             return -1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Where `quern recover` writes. The names in a spool are input, and a program that has given up
-// root may have put any there: so what is written without -o lies beside the spool, under the last
-// part of the name that the run was given if no program looks for its input under such a name
-// (cachegrind.out.7, my-prof, a.out.12; not Makefile), else under the usual one. What is replaced
-// there is a profile or nothing.
+// Where `quern recover` writes. The names in a spool are untrusted: a program that has given up
+// root may have put any there. So without -o the profile is written beside the spool, under the
+// last part of the name that the run was given if no program looks for its input under such a name
+// (cachegrind.out.7, my-prof, a.out.12; not Makefile), else under the usual name. It replaces a
+// profile or nothing.
 #include "finish/recover/recover_names.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "cli/base/util.h"
 #include "cli/files/name.h"
 
-#define LONGEST 200 // of a name: what is written beside it has a longer one
+#define LONGEST 200 // of a name: files beside it have a longer one
 
 static bool ends_in_word(const char *name, size_t len)
 {
@@ -33,7 +33,7 @@ static bool ends_in_word(const char *name, size_t len)
     return false;
 }
 
-// Letters, digits and ._+- with one of those words at the end, or with numbers behind it.
+// Letters, digits and ._+-, with one of those words at the end or followed by numbers.
 static bool is_profile_name(const char *name)
 {
     size_t len = strlen(name), digits;
@@ -51,7 +51,7 @@ static bool is_profile_name(const char *name)
     return true;
 }
 
-// The profile's name beside the spool. A variable's value (%q) is the caller's, not the spool's.
+// The profile's name beside the spool. %q would insert the caller's variables, not the run's.
 static char *plain_name(const struct spool_file *s)
 {
     const char *told = spool_file_text(s, s->h->s_output);
@@ -67,7 +67,7 @@ static char *plain_name(const struct spool_file *s)
                      s->h->pid);
 }
 
-// What the run was told, if that is another file.
+// The file that the run was told to write, if it is another one.
 static char *wanted_name(const struct spool_file *s, const char *name)
 {
     const char *told = spool_file_text(s, s->h->s_output);
@@ -104,7 +104,7 @@ static bool begins_as_profile(int fd)
     return n == 0;
 }
 
-// Nothing has the name, or a profile of this user.
+// The name is free, or that of a profile of this user.
 static bool may_be_written(const char *name)
 {
     int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -126,9 +126,9 @@ static bool is_file(const char *path)
     return strcmp(path, "-") != 0 && (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
-// The folder of a run with --children=merge as that makes it; NULL: the profile is not added to
-// those of the other processes. Where the folder is gone it is added to their sum, but not to what
-// the user names.
+// The folder of a run with --children=merge, as the run names it; NULL: the profile is not added to
+// those of the other processes. If the folder is gone, the profile is added to their sum, but not
+// to a file that the user names.
 static char *tree_name(const struct spool_file *s, bool given)
 {
     char *name = xasprintf("quern.tree.%u", s->h->tree_pid);

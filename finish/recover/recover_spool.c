@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Opens what `quern recover` is to read. Whoever can make a file that root takes for a spool has
-// root's profile filled with text of theirs, so nothing is read but a regular file of this very
-// user, to which nobody else may write, in a folder where nobody else can exchange it: as
-// symbols/cachedir.c does for caches.
+// Opens the input of `quern recover`. Whoever can make a file that root takes for a spool can fill
+// root's profile with text. So it reads only a regular file that this user owns and nobody else may
+// write, in a folder where nobody else can replace it: as symbols/cachedir.c does for caches.
 #include "finish/recover/recover_spool.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@
 
 #include "cli/base/util.h"
 
-// A group of the user's name that has no other members: distributions that give each user one make
+// The group with the user's name and no other members: distributions that give each user one make
 // folders writable for it.
 static bool is_own_group(gid_t gid)
 {
@@ -40,7 +39,7 @@ bool recover_spool_is_open(const struct stat *st)
     return (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !is_own_group(st->st_gid));
 }
 
-// Its owner has the right to it, and no more than that.
+// The owner may recover it, but nobody else.
 static void refuse_stranger(const char *path, uid_t owner)
 {
     const struct passwd *user = getpwuid(owner);
@@ -129,7 +128,7 @@ int recover_spool_open(struct recover_spool *r, const char *path, bool given)
     return ok ? 0 : gone ? 1 : -1;
 }
 
-// The process in a spool's name; -1: it is none. 0 is that of any, with --reproducible.
+// The process id in a spool's name; -1: none. 0 matches any, with --reproducible.
 static long process_of(const char *name)
 {
     static const char prefix[] = "quern.spool.";
@@ -147,7 +146,7 @@ static long process_of(const char *name)
 
 enum recover_litter recover_spool_litter(const struct recover_spool *r)
 {
-    enum { MINUTE = 60 }; // the maker may be of a container that shows none of its processes here
+    enum { MINUTE = 60 }; // the maker may be in a container that shows none of its processes here
     long pid = process_of(r->name);
     uint64_t magic = 0;
 
@@ -163,7 +162,7 @@ bool recover_spool_take(const struct recover_spool *r)
 {
     struct stat st;
 
-    // Where files cannot be locked there is nothing to be seen.
+    // If files cannot be locked, nothing can be seen.
     if (flock(r->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return false;
     return fstat(r->fd, &st) != 0 || st.st_nlink > 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether a file may be believed to be a spool that was left.
+// Whether a file can be trusted as a spool that was left behind.
 #ifndef QUERN_FINISH_RECOVER_SPOOL_H
 #define QUERN_FINISH_RECOVER_SPOOL_H
 
@@ -14,17 +14,17 @@ struct recover_spool {
     struct stat st;
 };
 
-// Opens a file that is this user's alone, in a folder where nobody else can exchange it. 0, or -1
-// after a message; 1 without one, when the file is gone that had been there.
+// Opens a file that this user owns, in a folder where nobody else can replace it. Returns 0, or -1
+// after a message; 1 without a message if the file has just disappeared.
 int recover_spool_open(struct recover_spool *r, const char *path, bool given);
-// The name is that of a spool, whose maker was killed before there was a header in it: what it is,
-// if it is that and nobody makes it any more.
+// The file is named like a spool, but its maker was killed before it wrote a header: whether that
+// is so, and nobody is still writing one.
 enum recover_litter { RECOVER_NO_LITTER, RECOVER_FRESH, RECOVER_LITTER };
 enum recover_litter recover_spool_litter(const struct recover_spool *r);
-// False: who finishes it is at work, or was and has removed it.
+// False: another process is finishing it, or has finished and removed it.
 bool recover_spool_take(const struct recover_spool *r);
 void recover_spool_close(struct recover_spool *r);
-// Removes the file, if the name still is its. False after a message.
+// Removes the file, if the name is still its. False after a message.
 bool recover_spool_remove(const struct recover_spool *r);
 
 // Others may write to the file or folder.

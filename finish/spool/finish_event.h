@@ -22,7 +22,7 @@ enum finish_event {
     FINISH_BCM,
     FINISH_BI,
     FINISH_BIM,
-    FINISH_GE, // of Callgrind profiles alone, as those that follow
+    FINISH_GE, // this and the following: Callgrind profiles only
     FINISH_SYSCOUNT,
     FINISH_SYSTIME,
     FINISH_SYSCPU,
@@ -32,9 +32,9 @@ extern const char *const finish_event_names[FINISH_EVENTS];
 // True when a run with these spool flags counts the event.
 bool finish_event_counted(enum finish_event e, uint64_t flags);
 
-// No counter of a program gets here. One of executions grows by at most one each nanosecond or so,
-// as its value has to come back from memory: it would take 36 years. The engine's counters lie in
-// the program's memory, and one that is larger is what a stray write has left.
+// No counter of a program gets here. An execution counter grows by at most one each nanosecond or
+// so, as its value has to come back from memory: it would take 36 years. The engine's counters are
+// in the program's memory; a larger one is the result of a stray write.
 #define FINISH_COUNT_MAX (UINT64_C(1) << 60)
 
 struct finish_totals {

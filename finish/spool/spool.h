@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The first stage: a spool that is read, the counters of its threads, and the walk over its
-// instructions. Nothing here knows what they are the code of.
+// The first stage: reads a spool, sums the counters of its threads, and walks over its
+// instructions. Nothing here knows what code they are.
 #ifndef QUERN_FINISH_SPOOL_H
 #define QUERN_FINISH_SPOOL_H
 
@@ -12,21 +12,21 @@
 #include "finish/spool/finish_event.h"
 #include "share/spool.h"
 
-#define SPOOL_ALL_THREADS UINT32_MAX // in the place of a slot
+#define SPOOL_ALL_THREADS UINT32_MAX // instead of a slot
 
-// What a block has counted in a context: as many of the sums as the block has counters, from
-// `counter` on.
+// What a block has counted in a context: the sums from `counter` on, one for each counter of the
+// block.
 struct spool_account {
     uint32_t block, context;
     uint64_t counter;
 };
 
 // A spool that has been read. Areas are cut to what the file really holds, so that no record of a
-// damaged one can lead outside. All are copies: a client that still has the file in its memory may
-// change what was looked at already, or shorten it, and a mapped file that is shortened ends the
+// damaged one leads outside. All are copies: a client that still has the file in its memory may
+// change what was checked already, or shorten it, and access to a shortened mapping kills the
 // process.
 struct spool_file {
-    const struct spool_header *h; // head: whoever opens a spool does not move the struct
+    const struct spool_header *h; // points to head: do not move the struct
     struct spool_header head;
     const char *text;
     const struct spool_map *maps;
@@ -36,53 +36,54 @@ struct spool_file {
     const uint64_t *counters; // summed over all threads
     uint64_t text_used, maps_used, partial_used, blocks_used, edges_used, counters_used;
     uint64_t blocks_executed; // by all threads, since counters were 0
-    uint64_t sums;            // of `counters`: behind those of the spool some that accounts have
+    uint64_t sums;            // of `counters`: those of the spool, then some for accounts
     struct spool_account *account; // of a run with contexts, by block
     size_t accounts;
-    uint32_t slot; // of the thread whose counters and partial records hold; SPOOL_ALL_THREADS
-    uint64_t bad;  // records that were found to be damaged when the counters were read
-    uint64_t most; // all bits that any of the counters has; with --calls=yes, any of executions
+    uint32_t slot; // of the thread whose counters and partial records are used; SPOOL_ALL_THREADS
+    uint64_t bad;  // records that were found damaged when the counters were read
+    uint64_t most; // bitwise or of all counters; with --calls=yes, of all executions
     int fd;
     // To be freed.
     void *area[5];
     void *counters_area;
-    uint32_t *owner; // of spool_counters_owner(), by slot
+    uint32_t *owner; // for spool_counters_owner(), by slot
     int unread;      // errno of a part that could not be read
 };
 
 // ---- spool_file.c ----
 
-// 0, or -1 with a sentence in err (without the name of the file).
+// Returns 0, or -1 with a message in err (without the name of the file).
 int spool_file_open(struct spool_file *s, int fd, char *err, size_t err_size);
 void spool_file_close(struct spool_file *s);
 // A string of the text area; NULL for offset 0 or one outside.
 const char *spool_file_text(const struct spool_file *s, uint32_t offset);
-// As a part of a line: control characters are blanks. "" in place of NULL; to be freed.
+// As a part of a line: control characters become blanks, NULL becomes "". The caller frees it.
 char *spool_file_line(const char *text);
-// The map that holds an address: the last one that did, but `first` if it does.
+// The map that contains an address: `first` if it does, else the last one that did.
 uint32_t spool_file_map(const struct spool_file *s, uint64_t addr, uint32_t first);
-// Where the spool has the content of the file of a map; 0: it has not.
+// Where the spool has a copy of the file of a map; 0: nowhere.
 uint64_t spool_file_kept(const struct spool_file *s, uint64_t map, uint64_t *size);
 
 // ---- spool_counters.c ----
 
-// From here on the counters are those of one thread, or of SPOOL_ALL_THREADS; stacks that were left
-// count for the first one. False: they cannot be read.
+// From here on the counters are those of one thread, or of SPOOL_ALL_THREADS; saved stacks belong
+// to the first one. False: they cannot be read.
 bool spool_counters_thread(struct spool_file *s, uint32_t slot);
-// The slot of the thread that is counted in this one: another one's where a replay counts.
+// The slot of the thread whose counts are in this one: another slot's where a replay counts.
 uint32_t spool_counters_owner(const struct spool_file *s, uint32_t slot);
-// Whether the counters are to have those of a slot.
+// Whether the counters of a slot are summed.
 bool spool_counters_wanted(const struct spool_file *s, uint64_t slot);
-// Sums the counters of all slots that are wanted. 0, or -1 with errno, which is 0 where the file is
-// too short.
+// Sums the counters of all wanted slots. Returns 0, or -1 with errno, which is 0 if the file is too
+// short.
 int spool_counters_read(struct spool_file *s, uint64_t file_size);
 void spool_counters_drop(struct spool_file *s);
-// Fills in the executions of all blocks, by all threads.
+// Sets blocks_executed: the executions of all blocks, by all threads.
 void spool_counters_blocks(struct spool_file *s);
 
 // ---- spool_walk.c ----
 
-// What the counters of instructions alike stand for, one behind the other: enum finish_event.
+// The events of an instruction's counters, in sequence (enum finish_event), for all instructions of
+// one shape.
 struct spool_walk_shape {
     uint8_t known; // the rest is filled in
     uint8_t count;
@@ -95,7 +96,7 @@ struct spool_walk_shape {
 struct spool_walk_insn {
     uint32_t map; // index of its spool_map
     uint64_t pc;
-    uint64_t executed;              // how often, rep repetitions not included
+    uint64_t executed;              // repetitions of rep not included
     uint64_t counts[FINISH_EVENTS]; // zero for events that the run does not count
     struct spool_insn in;
     bool plt; // in a linkage table, of a run with --calls=yes
@@ -105,8 +106,8 @@ struct spool_walk_insn {
     const struct spool_walk_shape *shape;
 };
 
-// Adds what the instruction has counted to the events of `counts`, and touches none that the run
-// does not count. For /bin/true this is done 10,000 times; bench/micro's fork watches it.
+// Adds the instruction's counts to the events of `counts`; changes none that the run does not
+// count. For /bin/true this happens 10,000 times; bench/micro's fork watches it.
 static inline void spool_walk_add(const struct spool_walk_insn *in, uint64_t *counts)
 {
     const struct spool_walk_shape *shape = in->shape;
@@ -129,20 +130,20 @@ static inline void spool_walk_add(const struct spool_walk_insn *in, uint64_t *co
         counts[shape->event[i]] += in->counter[i];
 }
 
-// Calls f for each that was reached; returns the number of records that could not be used, and of
-// counters that no program can have (0 in a sound spool). Instructions whose counts would make a
-// sum over all of them larger than 64 bits are left out, and are among these: whoever adds up what
-// f is given need not look.
+// Calls f for each instruction that was reached. Returns the number of unusable records and of
+// impossible counters (0 in a sound spool). An instruction whose counts would overflow the 64-bit
+// sum over all of them is left out and counted there, too: whoever adds up what f gets need not
+// check.
 uint64_t spool_walk_counts(const struct spool_file *s,
                            void (*f)(void *ctx, const struct spool_walk_insn *in), void *ctx);
-// The same, but for `counts`, which is not filled in.
+// The same, but `counts` is not filled in.
 uint64_t spool_walk(const struct spool_file *s,
                     void (*f)(void *ctx, const struct spool_walk_insn *in), void *ctx);
 
-// A block as it was translated. Begin with one that is zero; false: there is no other.
+// A block as it was translated. Begin with a zeroed one; false: there are no more.
 #define SPOOL_WALK_BLOCK_BYTES (255u << 11)
 struct spool_walk_block {
-    uint64_t pc, next; // next: where the following one lies
+    uint64_t pc, next; // offset of the following one
     uint32_t map, insns, bytes, hash;
 };
 bool spool_walk_block(const struct spool_file *s, struct spool_walk_block *b);
@@ -152,45 +153,44 @@ bool spool_walk_block(const struct spool_file *s, struct spool_walk_block *b);
 struct spool_contexts;
 
 struct spool_contexts *spool_contexts_new(const struct spool_file *s);
-// The sums over all threads grow by a thread's counters. *sum has room for *n, and grows.
+// Adds a thread's counters to the sums over all threads. *sum has space for *n, and grows.
 void spool_contexts_add(struct spool_contexts *c, const uint64_t *slot, uint64_t **sum,
                         uint64_t *n);
-// Behind the last thread: blocks that were left in the middle get accounts, too; all of them by
-// block, *count of them.
-// *bad becomes the number of records that no engine has written.
+// After the last thread: blocks that were left half-way get accounts, too. Returns all accounts by
+// block, *count of them. *bad becomes the number of records that no engine writes.
 struct spool_account *spool_contexts_end(struct spool_contexts *c, uint64_t **sum, uint64_t *n,
                                          size_t *count, uint64_t *bad);
 
 // ---- spool_frames.c ----
 
-// CALLS_BASE of engine/base/layout.h: where open calls lay in the process.
+// CALLS_BASE of engine/base/layout.h: the address of the open calls in the process.
 #define SPOOL_FRAMES_BASE UINT64_C(0x7ea810000000)
 
-// A frame as it lies in the spool.
+// A frame as the spool holds it.
 struct spool_open_call {
     uint32_t counter, plt;
     uint64_t key, sp;
-    // and with contexts a struct spool_frame_context
+    // with contexts, followed by a struct spool_frame_context
     uint64_t before[SPOOL_EVENTS + sizeof(struct spool_frame_context) / 8];
 };
 
-// Where replays keep the totals of misses, and a part of each frame (spool.h): true, the first ones
-// are read into `total`, and *frames is what lies between a frame and that part. False: they do
-// not, with slot's thread.
+// Whether replays store the totals of misses and a part of each frame elsewhere (spool.h), for
+// slot's thread. True: those totals are read into `total`, and *frames is the distance from a frame
+// to that part.
 bool spool_frames_late(const struct spool_header *h, int fd, uint32_t slot, uint64_t *total,
                        uint64_t *frames);
 // The frame at `at` in the file; late: that *frames, or NULL. False: there is none.
 bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
                        struct spool_open_call *f);
 
-// Adds to the sums of all threads what the calls have cost that slot's thread had open.
+// Adds the costs of slot's thread's open calls to the sums of all threads.
 void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, uint64_t *sum);
-// The same of stacks that were left.
-void spool_frames_add_left(const struct spool_file *s, int fd, uint64_t *sum);
+// The same for saved stacks.
+void spool_frames_add_saved(const struct spool_file *s, int fd, uint64_t *sum);
 
 // ---- spool_path.c ----
 
-// The present name of the spool that is open as fd, `path` before; NULL: it has been removed. Takes
+// The present name of the spool that is open as fd; `path` is the earlier one. NULL: removed. Takes
 // no memory.
 const char *spool_path_now(const char *path, int fd);
 bool spool_path_is_gone(int fd); // it has no name any more

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Accounts of contexts (spool.h). What a block's own counters say at the end belongs to the context
-// that the thread was last in there: the counter `owner` of its record says which.
+// Accounts of contexts (spool.h). A block's own counters at the end belong to the context in which
+// the thread was last there: the counter `owner` of its record says which.
 #include "finish/spool/spool.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct spool_contexts {
     struct spool_account *account;
     size_t accounts, room;
     struct table table;
-    uint64_t claimed; // counters of the spool that accounts have
+    uint64_t claimed; // counters of the spool that accounts use
     uint64_t bad;
 };
 
@@ -38,7 +38,7 @@ static uint64_t counters_of(const struct spool_file *s, const struct spool_block
     return n;
 }
 
-// The record of a block; NULL: a damaged spool.
+// The record of a block; NULL: the spool is damaged.
 static const struct spool_block *block_at(const struct spool_file *s, uint32_t block)
 {
     uint64_t off = (uint64_t)block * 8;
@@ -86,7 +86,7 @@ static int compare_pieces(const void *x, const void *y)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-// No counter is of two pieces.
+// No counter belongs to two pieces.
 static void drop_overlapping(struct spool_contexts *c)
 {
     uint64_t end = 0;
@@ -122,8 +122,8 @@ struct spool_contexts *spool_contexts_new(const struct spool_file *s)
             c->piece[c->pieces++] = (struct piece){ b->counter, n, e->to, (uint32_t)e->target };
         if (e->kind != SPOOL_EDGE_ACCOUNT || e->counter + n > s->counters_used)
             continue;
-        // Nor is one of two accounts: together they have no more than there are, so that who walks
-        // over them comes to an end.
+        // Nor to two accounts: together they have no more than there are, so that a walk over them
+        // ends.
         if (n > s->counters_used - c->claimed) {
             c->bad++;
             continue;
@@ -136,8 +136,8 @@ struct spool_contexts *spool_contexts_new(const struct spool_file *s)
     return c;
 }
 
-// Where the sums of an account begin, a new one if need be. NO_ACCOUNT: there are more than any
-// program has.
+// Where the sums of an account begin; makes a new one if needed. NO_ACCOUNT: there are more than
+// any program has.
 static uint64_t account(struct spool_contexts *c, uint32_t block, uint32_t context,
                         uint64_t counters, uint64_t **sum, uint64_t *n)
 {

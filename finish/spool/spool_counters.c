@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The counters of a spool: those of one thread or the sums of all, with what calls have cost that
-// were open at the end, and the executions that blocks have in common.
+// The counters of a spool: those of one thread or the sums of all, with the costs of calls that
+// were open at the end, and the executions that several blocks share.
 #include "finish/spool/spool.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ uint32_t spool_counters_owner(const struct spool_file *s, uint32_t slot)
 {
     if (!s->h->owner || slot >= SPOOL_THREADS_MAX)
         return slot;
-    if (!s->owner[slot]) // asked for each partial record
+    if (!s->owner[slot]) // looked up for each partial record
         s->owner[slot] = read_owner(s, slot) + 1;
     return s->owner[slot] - 1;
 }
@@ -39,7 +39,7 @@ bool spool_counters_wanted(const struct spool_file *s, uint64_t slot)
     return s->slot == SPOOL_ALL_THREADS || s->slot == spool_counters_owner(s, (uint32_t)slot);
 }
 
-// Executions of several blocks together are added to those of each.
+// Adds counters that several blocks share to the counter of each.
 static void add_sums(struct spool_file *s)
 {
     uint64_t *counters = s->counters_area;
@@ -63,8 +63,8 @@ static void add_sums(struct spool_file *s)
     }
 }
 
-// All bits that any of the counters has. Of /bin/true's 50,000, one at a time is 1.4 % of what the
-// finisher executes.
+// The bitwise or of all counters. One at a time, the 50,000 of /bin/true take 1.4 % of the
+// finisher's instructions.
 static uint64_t bits_of(const uint64_t *counters, size_t n)
 {
     typedef uint64_t four __attribute__((vector_size(32), aligned(8)));
@@ -80,8 +80,8 @@ static uint64_t bits_of(const uint64_t *counters, size_t n)
     return a[0] | a[1] | a[2] | a[3];
 }
 
-// Adds what the file has at `off` to n counters, which are 0 if it is the first time. Holes are
-// passed over: most pages are of code that was never executed. 0, or -1 with errno.
+// Adds the n counters at `off` of the file; sum is 0 the first time. Skips holes: most pages are of
+// code that was never executed. Returns 0, or -1 with errno.
 static int add_counters(struct spool_file *s, uint64_t off, uint64_t *sum, size_t n, bool first)
 {
     const uint64_t end = off + n * sizeof(*sum);
@@ -113,7 +113,7 @@ static int add_counters(struct spool_file *s, uint64_t off, uint64_t *sum, size_
     return 0;
 }
 
-// The counters of one slot, with contexts: `own` has room for all, and is 0 afterwards.
+// The counters of one slot, with contexts: `own` has space for all, and is 0 afterwards.
 static int add_contexts(struct spool_file *s, struct spool_contexts *contexts, uint64_t off,
                         uint64_t *own, uint64_t **sum)
 {
@@ -148,7 +148,7 @@ int spool_counters_read(struct spool_file *s, uint64_t file_size)
         uint64_t off = spool_counters_at(t);
 
         if (off + size > file_size) {
-            errno = 0; // of no call: the caller says what it is
+            errno = 0; // not a failed call: the caller says what it is
             rc = t > 0 ? 0 : -1;
             break;
         }
@@ -166,7 +166,7 @@ int spool_counters_read(struct spool_file *s, uint64_t file_size)
     }
     free(own);
     if (sum && (s->h->flags & SPOOL_F_CALLS) && spool_counters_wanted(s, 0))
-        spool_frames_add_left(s, s->fd, sum);
+        spool_frames_add_saved(s, s->fd, sum);
     if (contexts)
         s->account = spool_contexts_end(contexts, &sum, &s->sums, &s->accounts, &s->bad);
     s->counters = s->counters_area = sum;
@@ -212,7 +212,7 @@ void spool_counters_blocks(struct spool_file *s)
         }
         off += spool_read_block_size(b);
     }
-    for (size_t i = 0; i < s->accounts; i++) // with contexts these have all
+    for (size_t i = 0; i < s->accounts; i++) // with contexts, accounts have all executions
         if (s->account[i].counter < s->sums) {
             sum += n = s->counters[s->account[i].counter];
             most |= n;

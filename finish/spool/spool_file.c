@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Opens a spool for reading. Trusts nothing in the file: one left by a killed program, or damaged
-// since, gives what is sound in it.
+// Opens a spool for reading. Trusts nothing in the file: of one that a killed program left, or that
+// was damaged since, it gives what is sound.
 #include "finish/spool/spool.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "finish/spool/spool_read.h"
 
 enum { AREA_TEXT, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREAS };
-#define AT_ONCE_MAX (UINT64_C(2) << 20) // larger ones may be holes, which shall take no memory
+#define AT_ONCE_MAX (UINT64_C(2) << 20) // larger ones may be holes, which must take no memory
 
-// Reads [off, off + want) as far as the file goes; *got is what there is. NULL: that is nothing,
-// or, with s->unread, it cannot be read: what is there is not to be taken for lost.
+// Reads [off, off + want) as far as the file goes; *got is how much that is. NULL: nothing, or,
+// with s->unread, it cannot be read, and must not be taken for absent.
 static const void *read_area(struct spool_file *s, int i, uint64_t file_size, uint64_t off,
                              uint64_t want, uint64_t *got)
 {
@@ -41,7 +41,7 @@ static const void *read_area(struct spool_file *s, int i, uint64_t file_size, ui
     return *got && !s->unread ? s->area[i] : NULL;
 }
 
-// What the header says there is of records, all in their area.
+// Reads all records that the header announces and the file holds.
 static void read_records(struct spool_file *s, uint64_t size)
 {
     const struct spool_header *h = s->h;
@@ -69,7 +69,7 @@ static void read_records(struct spool_file *s, uint64_t size)
         s->owner = xcalloc(SPOOL_THREADS_MAX, sizeof(*s->owner));
 }
 
-// 0, or -1 with a sentence; s is to be closed in any case.
+// Returns 0, or -1 with a message; the caller closes s in any case.
 static int open_parts(struct spool_file *s, uint64_t size, char *err, size_t err_size)
 {
     const struct spool_header *h = &s->head;
@@ -171,7 +171,7 @@ uint64_t spool_file_kept(const struct spool_file *s, uint64_t map, uint64_t *siz
     struct stat st;
 
     if (fstat(s->fd, &st) != 0 || (uint64_t)st.st_size <= end)
-        return 0; // nothing is kept
+        return 0; // no copy
     for (uint64_t at = SPOOL_KEPT_OFF; at < end; at += sizeof(kept)) {
         if (spool_read(s->fd, &kept, sizeof(kept), at) != sizeof(kept) || !kept.at)
             return 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls that were open when the program ended: what they have cost is in no counter yet. Their
-// frames lie in the spool, for each thread and for each stack that was left.
+// Calls that were open when the program ended: their costs are not in the counters yet. The spool
+// has their frames, for each thread and for each saved stack.
 #include "finish/spool/spool.h"
 
 #include <string.h>
 #include <unistd.h>
 
-// What a hidden function costs was charged when it called.
+// The cost of a hidden function was charged when it made its call.
 static bool is_charged(const struct spool_open_call *f, uint64_t flags, uint64_t totals)
 {
     struct spool_frame_context context;
@@ -55,8 +55,8 @@ bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const 
     return pread(fd, f->before + often, rest, (off_t)at) == (ssize_t)rest;
 }
 
-// Ends the calls whose frames lie from `first` to `at` in the file: what they have cost is added to
-// the sums. A frame that cannot be is the end. late: spool_frames_read()'s.
+// Ends the calls whose frames are at `first` to `at` in the file: adds their costs to the sums.
+// Stops at an impossible frame. late: spool_frames_read()'s.
 static void end_frames(const struct spool_file *s, int fd, uint64_t first, uint64_t at,
                        const uint64_t *late, uint64_t *total, uint64_t *sum)
 {
@@ -67,8 +67,8 @@ static void end_frames(const struct spool_file *s, int fd, uint64_t first, uint6
     for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
         struct spool_open_call f;
 
-        // Of the events of a frame none is 0, they are complements: where all is 0, as in a hole,
-        // none was written.
+        // A frame's events are complements, so none is 0: where all is 0, as in a hole, no frame
+        // was written.
         if (!spool_frames_read(s->h, fd, at, late, &f) || !f.before[0] ||
             (uint64_t)f.counter + 1 + n > s->counters_used)
             return;
@@ -94,7 +94,7 @@ void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, ui
         pread(fd, counters, size,
               (off_t)(spool_counters_at(slot) + s->h->calls * sizeof(*counters))) != (ssize_t)size)
         return;
-    if (contexts && counters[totals + n]) // nothing is collected
+    if (contexts && counters[totals + n]) // collection is off
         totals += n + 1;
     at = spool_stack_offset(slot, counters[0], SPOOL_FRAMES_BASE);
     memcpy(total, counters + totals, n * sizeof(*total));
@@ -104,7 +104,7 @@ void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, ui
     end_frames(s, fd, first, first + at, later ? &late : NULL, total, sum);
 }
 
-void spool_frames_add_left(const struct spool_file *s, int fd, uint64_t *sum)
+void spool_frames_add_saved(const struct spool_file *s, int fd, uint64_t *sum)
 {
     uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(SPOOL_THREADS_MAX);
     uint64_t bytes = spool_frame_bytes(s->h->flags);

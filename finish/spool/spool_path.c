@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the file of a spool is by now: its folder may have been removed or renamed.
+// Where the file of a spool is now: its folder may have been removed or renamed.
 #include "finish/spool/spool.h"
 
 #include <limits.h>

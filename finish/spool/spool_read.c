@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads pieces of a file, and passes over its holes.
+// Reads pieces of a file and skips its holes.
 #include "finish/spool/spool_read.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Walks over the blocks of a spool and their instructions. Trusts nothing in them: what is sound is
-// given, and the number of records that were not.
+// Walks over the blocks of a spool and their instructions. Trusts nothing in them: gives what is
+// sound, and the number of unusable records.
 #include "finish/spool/spool.h"
 
 #include <stdlib.h>
@@ -19,9 +19,9 @@ static int compare_partial(const void *x, const void *y)
     return a->context < b->context ? -1 : a->context > b->context;
 }
 
-enum { SHAPES = 512 }; // flags of instructions, with references or without, each way
+enum { SHAPES = 512 }; // flags of instructions, with and without reads, with and without writes
 
-// Which instructions have counters alike.
+// Instructions of one shape have the same counters.
 static uint32_t shape_number(struct spool_insn in)
 {
     return (in.flags & 0x7fu) << 2 | (uint32_t)(in.reads != 0) << 1 | (uint32_t)(in.writes != 0);
@@ -57,7 +57,7 @@ static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uin
         }
 }
 
-// Of one block, what it has counted, in one context or without any.
+// The walk over one block's counts, in one context or without contexts.
 struct walk {
     const struct spool_file *s;
     void (*f)(void *ctx, const struct spool_walk_insn *in);
@@ -66,8 +66,8 @@ struct walk {
     const struct spool_partial *partial; // of the block
     size_t partials;
     uint32_t context;
-    bool counted; // f wants `counts`
-    // Sums may get large: each instruction is looked at before, here are those of all so far.
+    bool counted; // fill in `counts` for f
+    // Sums may overflow: check each instruction against the totals so far.
     bool careful;
     unsigned __int128 total[FINISH_EVENTS];
     uint64_t bad;
@@ -81,7 +81,7 @@ static uint64_t add_most(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-// The executions of each instruction beyond those of the whole block, into w->extra.
+// Computes w->extra: executions of each instruction beyond those of the whole block.
 static void find_extra(struct walk *w)
 {
     const struct spool_partial *p = w->partial, *end = p + w->partials;
@@ -108,7 +108,7 @@ static void find_extra(struct walk *w)
         w->extra[i] = sum = add_most(sum, w->extra[i]);
 }
 
-// Counters of an instruction that no program can have are 0 from here on.
+// Sets the instruction's impossible counters to 0.
 static void drop_damaged(struct walk *w)
 {
     uint64_t *mine = (uint64_t *)w->s->counters_area + (w->o.counter - w->s->counters);
@@ -120,7 +120,7 @@ static void drop_damaged(struct walk *w)
         }
 }
 
-// Of the instruction in w->o. False: with what it has counted a sum would not be one.
+// Adds the instruction in w->o to the totals. False: a sum would overflow.
 static bool fits(struct walk *w)
 {
     const struct spool_walk_insn *o = &w->o;
@@ -152,8 +152,8 @@ static int bits(uint64_t n)
     return n ? 64 - __builtin_clzll(n) : 0;
 }
 
-// Whether a sum of the counts of all instructions may not fit 64 bits, whatever they are: with so
-// many instructions, of up to 255 references, and what was executed in part.
+// Whether a sum over all instructions might exceed 64 bits: an upper bound from their number, up to
+// 255 references each, and partial executions.
 static bool may_overflow(const struct spool_file *s, const struct spool_partial *partial,
                          uint64_t partials)
 {
@@ -166,7 +166,7 @@ static bool may_overflow(const struct spool_file *s, const struct spool_partial 
            64;
 }
 
-// Copies those that are sound, sorted by block. How many there are.
+// Copies the sound ones, sorted by block. Returns their number.
 static uint64_t take_partials(const struct spool_file *s, struct spool_partial *to)
 {
     uint64_t n = 0;
@@ -178,8 +178,8 @@ static uint64_t take_partials(const struct spool_file *s, struct spool_partial *
     return n;
 }
 
-// Its executions are the counter `first`, its instructions' counters begin at `own`. False: they do
-// not all lie in the spool.
+// `first` is the counter of its executions, `own` the first one of its instructions. False: they
+// are not all in the spool.
 static bool walk_block(struct walk *w, uint64_t first, uint64_t own)
 {
     const struct spool_block *b = w->block;
@@ -210,7 +210,7 @@ static bool walk_block(struct walk *w, uint64_t first, uint64_t own)
         if (w->partials)
             o->executed = add_most(executed, w->extra[i]);
         uint64_t any = o->executed;
-        // Half of what is translated is never reached.
+        // Half of what is translated is never executed.
         for (uint32_t k = 0; !any && k < shape->count; k++)
             any = counter[k];
         if (any) {
@@ -258,7 +258,7 @@ static uint64_t walk(const struct spool_file *s,
             break;
         }
         while (used < partials && (uint64_t)partial[used].block * 8 < off) {
-            bad++; // names no block
+            bad++; // not the offset of a block
             used++;
         }
         first = used;

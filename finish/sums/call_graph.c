@@ -3,13 +3,13 @@
 // The profile of a run with --calls=yes: self costs by object, function, file and line, and the
 // edges that the engine recorded, through libquern, in Callgrind's format.
 //
-// A function is a symbol of an object; its own file is that of its first line, and code in it that
-// comes from elsewhere (inlined) keeps the file it is from. Linkage tables are nobody's function:
-// what their instructions cost is their callers', at the line of the call.
+// A function is a symbol of an object. Its own file is that of its first line; code in it that
+// comes from elsewhere (inlined) has the file it comes from. Linkage tables are not functions: the
+// cost of their instructions belongs to their callers, at the line of the call.
 //
-// With --inline=yes the body of an inlined function is that function: what stands in it is its
-// cost, and what is around it calls it. Such a call costs what the instructions in the body do and
-// what is called from there, so all balances as without.
+// With --inline=yes the body of an inlined function is that function: the body's code is its cost,
+// and the surrounding code calls it. Such a call costs what the instructions in the body and their
+// calls cost, so the sums are the same as without.
 #include "finish/sums/call_graph.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "quern/profile.h"
 #include "share/table.h"
 
-// Callgrind's order, and where the engine's records have the event.
+// Callgrind's order, and the event of the engine's records.
 static const struct {
     const char *name;
     enum finish_event in;
@@ -50,9 +50,9 @@ _Static_assert(EVENTS == FINISH_EVENTS, "every event");
 
 // ---- Places ----
 
-enum { CALLERS_MAX = 64 }; // of a context: a damaged spool may have a circle
+enum { CALLERS_MAX = 64 }; // of a context: a damaged spool may have a cycle
 
-// The beginning of a function that was entered.
+// The first instruction of a function that was entered.
 struct start {
     uint32_t map, function, file;
     uint64_t pc;
@@ -60,7 +60,7 @@ struct start {
 
 struct site {
     uint64_t pc, executed;
-    uint64_t target, called; // of a jump; how often that was taken for a call
+    uint64_t target, called; // of a jump; how often it was taken for a call
     uint32_t map;
 };
 
@@ -71,10 +71,10 @@ struct inlining {
     uint64_t calls, counts[EVENTS];
 };
 
-// Where a cost is, and what is around it: without an inlined body nothing is.
+// Where a cost is, and the inlined body around it, if there is one.
 struct spot {
     struct quern_site at;
-    uint32_t map, func; // that of the symbol
+    uint32_t map, func; // the symbol's function
     uint64_t addr;
     const struct symbols_body *body;
 };
@@ -92,7 +92,7 @@ struct call_graph {
     struct site *site; // direct calls and jumps
     size_t sites;
     struct table site_table;
-    uint32_t *through; // edges of linkage tables' entries, and where these lead to
+    uint32_t *through; // edges of linkage tables' entries to their targets
     size_t throughs;
     struct table through_table;
     struct inlining *inlining;
@@ -100,17 +100,16 @@ struct call_graph {
     struct table inlining_table;
     int event[EVENTS]; // rows of events[] that the run counts
     size_t n;
-    uint64_t plt[EVENTS]; // linkage tables' own costs that are nobody's yet
+    uint64_t plt[EVENTS]; // costs in linkage tables, not assigned to a caller yet
     struct quern_site plt_at;
-    // All that anything was said to have cost so far, itself or with what it calls, and calls.
+    // The sums of all costs so far, self and inclusive, and of calls.
     uint64_t sum[EVENTS + 1];
     struct finish_totals *totals;
     uint64_t bad; // records that were left out
     int rc;
 };
 
-// What is asked of the profile while it is made may fail for want of memory: then it is not
-// written.
+// Building the profile may fail for lack of memory: then it is not written.
 static void must(struct call_graph *g, int rc)
 {
     if (rc != 0)
@@ -172,8 +171,8 @@ static int compare_starts(const void *x, const void *y)
     return a->pc < b->pc ? -1 : a->pc > b->pc;
 }
 
-// The file of the function that holds an instruction: that of the last beginning before it, if it
-// is of the same name.
+// The file of the function that contains an instruction: that of the last function start before it,
+// if the name is the same.
 static uint32_t own_file(const struct call_graph *g, uint32_t map, uint64_t pc,
                          const struct symbols_place *at)
 {
@@ -198,7 +197,7 @@ static const struct spool_edge *edge_at(const struct call_graph *g, size_t i)
     return &g->s->edges[i];
 }
 
-// The record of a context; NULL: it has none.
+// The record of a context; NULL: there is none.
 static const struct spool_edge *context_record(const struct call_graph *g, uint32_t context)
 {
     const struct spool_edge *e;
@@ -209,7 +208,7 @@ static const struct spool_edge *context_record(const struct call_graph *g, uint3
     return e->kind != SPOOL_EDGE_CONTEXT || e->target_map >= g->s->maps_used ? NULL : e;
 }
 
-// "fn'2'caller'its-caller": what Callgrind calls a function in a context.
+// "fn'2'caller'its-caller": Callgrind's name of a function in a context.
 static char *context_name(const struct call_graph *g, const struct spool_edge *e, uint32_t function)
 {
     const char *own = places_text(g->places, function);
@@ -226,7 +225,7 @@ static char *context_name(const struct call_graph *g, const struct spool_edge *e
         const char *caller;
         char *more;
 
-        slotmem_find(g->places, e->target_map, e->function, &at);
+        places_find(g->places, e->target_map, e->function, &at);
         caller = places_text(g->places, at.function);
         more = xasprintf("%s'%s", name, *caller ? caller : "???");
         free(name);
@@ -235,7 +234,7 @@ static char *context_name(const struct call_graph *g, const struct spool_edge *e
     return name;
 }
 
-// The function of a context; QUERN_NONE: it has none.
+// The function of a context; QUERN_NONE: there is none.
 static uint32_t context_func(struct call_graph *g, uint32_t context)
 {
     const struct spool_edge *e = context_record(g, context);
@@ -246,7 +245,7 @@ static uint32_t context_func(struct call_graph *g, uint32_t context)
         return QUERN_NONE;
     if (g->context[context])
         return g->context[context] - 1;
-    slotmem_find(g->places, e->target_map, e->function, &at);
+    places_find(g->places, e->target_map, e->function, &at);
     name = context_name(g, e, at.function);
     g->context[context] = func_of(g, object_of(g, e->target_map),
                                   profile_string(g, own_file(g, e->target_map, e->function, &at)),
@@ -259,7 +258,7 @@ static uint32_t context_func(struct call_graph *g, uint32_t context)
 static struct quern_site site_of(struct call_graph *g, uint32_t map, uint64_t pc, uint32_t context)
 {
     struct symbols_place at = { 0 };
-    uint64_t addr = slotmem_find(g->places, map, pc, &at);
+    uint64_t addr = places_find(g->places, map, pc, &at);
     uint32_t func = context_func(g, context);
 
     if (func == QUERN_NONE)
@@ -291,7 +290,8 @@ static struct spot spot_of(struct call_graph *g, uint32_t map, uint64_t pc, uint
     return spot;
 }
 
-// Records of a damaged spool, and those that only say what a linkage table's entry leads to.
+// False for records of a damaged spool, and for those that give only a linkage table entry's
+// target.
 static bool usable(const struct call_graph *g, const struct spool_edge *e)
 {
     uint64_t counters = 1 + (e->plt ? 2 : 1) * g->n;
@@ -321,7 +321,7 @@ static void find_starts(struct call_graph *g)
         if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt) ||
             spool_edge_is_jump(e->kind) || e->kind == SPOOL_EDGE_SKIPPED)
             continue;
-        slotmem_find(g->places, at.map, at.pc, &place);
+        places_find(g->places, at.map, at.pc, &place);
         at.function = place.function;
         at.file = place.file;
         g->start[n++] = at;
@@ -394,7 +394,7 @@ static const struct spool_edge *through_find(const struct call_graph *g, uint64_
     return NULL;
 }
 
-// Of several records of an entry the last one holds.
+// Of several records of an entry the last one counts.
 static void find_throughs(struct call_graph *g)
 {
     size_t n = 0, room = 64, at;
@@ -454,8 +454,8 @@ static struct inlining *get_inlining(struct call_graph *g, const struct symbols_
     return &g->inlining[g->inlinings++];
 }
 
-// What is done at a spot costs all calls of bodies around it; the execution of an instruction that
-// a body begins with is such a call.
+// A cost at a spot is a cost of all calls of bodies around it. An execution of a body's first
+// instruction is such a call.
 static void charge_bodies(struct call_graph *g, const struct spot *spot, uint64_t executed,
                           const uint64_t *counts)
 {
@@ -488,12 +488,11 @@ static void add_inlinings(struct call_graph *g)
 
 // ---- Costs ----
 
-// What calls cost with all that they call is bounded less than what an instruction costs: a
-// function that calls itself costs what it does once for each call that is open.
+// An inclusive cost may be larger than a self cost: a recursive function counts its costs once for
+// each open call.
 #define INCLUSIVE_MAX (UINT64_C(1) << 63)
 
-// False: a program cannot have counted that, or no sum is left that would hold it. Else it is among
-// the sums.
+// Adds counts to the sums. False: a program cannot have counted that, or a sum would overflow.
 static bool is_sound(struct call_graph *g, const uint64_t *counts, uint64_t calls, uint64_t max)
 {
     uint64_t sum;
@@ -509,7 +508,7 @@ static bool is_sound(struct call_graph *g, const uint64_t *counts, uint64_t call
     return true;
 }
 
-// Counts that no program can have are 0 from here on. False: the others are too many, as well.
+// Sets impossible counts to 0. False: the others are too large, too.
 static bool drop_damaged(struct call_graph *g, uint64_t *counts)
 {
     uint64_t before = g->bad;
@@ -525,7 +524,7 @@ static bool drop_damaged(struct call_graph *g, uint64_t *counts)
     return false;
 }
 
-// What an instruction costs itself, executed so often.
+// Self costs of an instruction, executed so often.
 static void add_cost(struct call_graph *g, const struct spot *spot, uint64_t executed,
                      const uint64_t *counts)
 {
@@ -569,7 +568,7 @@ static bool any(const uint64_t *counts, size_t n)
     return false;
 }
 
-// What a linkage table's entry leads to; else the entry.
+// The target of a linkage table's entry; else the entry.
 static void through_plt(const struct call_graph *g, const struct spool_edge *e, uint32_t *map,
                         uint64_t *target)
 {
@@ -613,7 +612,7 @@ static void add_edge(struct call_graph *g, const struct spool_edge *e)
     if (e->kind == SPOOL_EDGE_ROOT)
         return;
     s = e->kind == SPOOL_EDGE_CALL ? site_find(g, e->site, e->site_map, &slot) : NULL;
-    if (s) // of what is counted some is less than 0: executions that came to no call
+    if (s) // c[0] may be negative: minus the executions that did not become calls
         calls += s->executed;
     if (calls >= FINISH_COUNT_MAX) {
         g->bad++;
@@ -649,7 +648,7 @@ static void add_edge(struct call_graph *g, const struct spool_edge *e)
     charge_bodies(g, &spot, 0, counts);
 }
 
-// Where a system call was made its events are the cost of.
+// The events of a system call are a cost of the instruction that made it.
 static void add_syscall(struct call_graph *g, const struct spool_edge *e)
 {
     uint64_t counts[EVENTS];
@@ -725,7 +724,7 @@ struct call_graph *call_graph_new(const struct spool_file *s, struct places *pla
 
 int call_graph_finish(struct call_graph *g)
 {
-    // What is larger than it should be comes last: it may be damaged, and takes no other's place.
+    // Unusually large ones come last: they may be damaged, and must not displace others.
     for (int large = 0; large < 2; large++)
         for (size_t i = 0; i < g->s->edges_used; i++)
             if (usable(g, edge_at(g, i)) && !spool_edge_is_jump(edge_at(g, i)->kind) &&
@@ -738,8 +737,8 @@ int call_graph_finish(struct call_graph *g)
         if (usable(g, edge_at(g, i)) && spool_edge_is_jump(edge_at(g, i)->kind))
             add_jump(g, edge_at(g, i));
     add_inlinings(g);
-    // What went through a linkage table and came to no function. A program that was killed while a
-    // call was noted may have been charged for more.
+    // What went through a linkage table and did not reach a function. If the program was killed
+    // while a call was noted, the costs taken off may exceed those there.
     for (size_t i = 0; i < g->n; i++)
         if (g->plt[i] > INT64_MAX)
             g->plt[i] = 0;

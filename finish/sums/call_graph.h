@@ -10,14 +10,15 @@
 struct call_graph;
 struct quern_profile;
 
-// *totals grows by what is added.
+// Adds to *totals.
 struct call_graph *call_graph_new(const struct spool_file *s, struct places *places,
                                   struct finish_totals *totals);
-// Adds what an instruction has counted.
+// Adds the counts of an instruction.
 void call_graph_add(struct call_graph *g, const struct spool_walk_insn *in);
-// Behind the last instruction: adds calls and jumps. 0, or -1: memory was lacking.
+// After the last instruction: adds calls and jumps. Returns 0, or -1 if there was not enough
+// memory.
 int call_graph_finish(struct call_graph *g);
-// Its profile, which has the events alone before anything is added.
+// Its profile; before anything is added it has only the events.
 struct quern_profile *call_graph_profile(const struct call_graph *g);
 void call_graph_free(struct call_graph *g);
 

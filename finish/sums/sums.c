@@ -62,13 +62,13 @@ void sums_move(struct sums *sums, struct places *p, const struct spool_walk_insn
 {
     struct symbols_place at = { 0 };
 
-    slotmem_find(p, in->map, in->pc, &at);
+    places_find(p, in->map, in->pc, &at);
     get_cell(sums, at);
 }
 
 void sums_open(struct sums *sums, uint64_t flags)
 {
-    size_t events = 0; // one more than the last that is counted
+    size_t events = 0; // one more than the last counted event
 
     for (int e = 0; e < FINISH_EVENTS; e++)
         if (finish_event_counted((enum finish_event)e, flags))

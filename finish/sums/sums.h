@@ -6,14 +6,14 @@
 
 #include "finish/places/places.h"
 
-// One place with its counts: of as many events as the run needs.
+// One place with its counts, for as many events as the run needs.
 struct sums_cell {
     struct symbols_place at;
     uint64_t counts[];
 };
 
 struct sums {
-    struct sums_cell *cell; // one behind the other: sums_cell_at()
+    struct sums_cell *cell; // consecutive, cell_size bytes each: sums_cell_at()
     size_t cells, room, cell_size;
     uint32_t *slot; // hash table of cells plus 1
     size_t slots;
@@ -28,13 +28,13 @@ static inline struct sums_cell *sums_cell_at(const struct sums *sums, size_t i)
 // For a run with these spool flags.
 void sums_open(struct sums *sums, uint64_t flags);
 void sums_close(struct sums *sums);
-// Makes `last` the cell of an instruction's place.
+// Sets `last` to the cell of an instruction's place.
 void sums_move(struct sums *sums, struct places *p, const struct spool_walk_insn *in);
 
-// Adds what an instruction has counted to its place.
+// Adds the counts of an instruction to its place.
 static inline void sums_add(struct sums *sums, struct places *p, const struct spool_walk_insn *in)
 {
-    // Most instructions are of the line of the one before.
+    // Most instructions are at the same line as the one before.
     if (!places_is_same_row(p, in->map, in->pc))
         sums_move(sums, p, in);
     spool_walk_add(in, sums->last->counts);
