@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads the numbers and strings of debug information out of memory, in order, never past its end.
-// Used by linetab.c and dwp.c.
+// Reads the numbers and strings of debug information in memory, in order, never past its end. Used
+// by linetab.c and dwp.c.
 #ifndef QUERN_SYMBOLS_BYTES_H
 #define QUERN_SYMBOLS_BYTES_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// Past the end everything is 0 and `bad` is set.
+// A read past the end gives 0 and sets `bad`.
 struct bytes {
     const unsigned char *p, *end;
     bool bad;

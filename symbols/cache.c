@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Between symbols.c, which asks, learn.c, which finds out, and the files: what a file stands for,
-// whether it still does, and how what was learned is added to it. See cache.h.
+// Connects symbols.c, which asks, learn.c, which reads modules, and the files: which module a file
+// is for, whether it is still valid, and how new answers are added. See cache.h.
 #include "symbols/cache.h"
 
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 // All files together; libc's takes 1.7 MB.
 static const uint64_t total_max = UINT64_C(512) << 20;
-// More ranges are not kept of one module: 64 MB.
+// Larger modules are not stored: this is 64 MB.
 enum { ROWS_MAX = 4 << 20, WITNESSES_MAX = 16 };
 
 struct cache {
@@ -36,16 +36,16 @@ struct cache_module {
     struct cache *owner;
     struct identity identity;
     char name[33 + sizeof(CACHEDIR_SUFFIX)];
-    bool known; // the file counts
+    bool known; // the file is valid
     struct cachefile file;
     void *map;
     size_t map_size;
-    uint32_t *number; // of our strings, by those of the file, plus 1; 0: not asked for yet
+    uint32_t *number; // of our strings, by those of the file, plus 1; 0: not looked up yet
     struct wanted *wanted;
     size_t wants, wants_room;
     struct cachefile_witness witness[WITNESSES_MAX];
     size_t witnesses;
-    bool too_many; // witnesses: cannot be kept
+    bool too_many; // witnesses: cannot be stored
     uint64_t expires;
 };
 
@@ -56,7 +56,7 @@ void cache_made_by(const char *path)
     made_by = path;
 }
 
-// Another build of quern may answer otherwise.
+// Another build of quern may give other answers.
 static uint64_t maker(void)
 {
     struct stat st;
@@ -98,7 +98,7 @@ void cache_free(struct cache *c)
     free(c);
 }
 
-// ---- Which file, and does it count? ----
+// ---- Which file, and is it valid? ----
 
 static void look(struct cachefile_witness *w, const char *path)
 {
@@ -159,7 +159,7 @@ static struct cache_module *module_new(struct cache *c, struct cache_module *m)
     identity_name(&m->identity, name);
     strcpy(m->name, name);
     strcat(m->name, CACHEDIR_SUFFIX);
-    // Which servers could be asked is in the identity, not in the name.
+    // The servers that could be asked are in the identity, not in the name.
     if (servers && *servers)
         m->identity.option |= cachefile_hash(servers, strlen(servers), 0) << 1;
     if (c->dir < 0)
@@ -212,7 +212,7 @@ const struct cachefile_segment *cache_segments(const struct cache_module *m, siz
     return m->file.segment;
 }
 
-// Our number of a string of the file; false when it is damaged.
+// Our number of a string of the file; false if it is damaged.
 static bool translate(struct cache_module *m, uint32_t *number)
 {
     if (*number >= m->file.h.strings)
@@ -235,13 +235,13 @@ bool cache_find(struct cache_module *m, uint64_t address, struct cachefile_answe
         return false;
     bool found = cachefile_find(&m->file, address, out) && translate(m, &out->function) &&
                  translate(m, &out->file);
-    // The last question may have met a damaged page, this one a string that is none.
+    // The last question may have met a damaged page, or this one an invalid string.
     if (!found && m->file.bad)
         forget(m);
     return found;
 }
 
-// ---- What is learned ----
+// ---- New answers ----
 
 void cache_witness(struct cache_module *m, const char *path)
 {
@@ -260,7 +260,7 @@ void cache_expires(struct cache_module *m, unsigned seconds)
 
 void cache_want(struct cache_module *m, uint64_t start, uint64_t end)
 {
-    // Most questions are for the range of the one before.
+    // Most questions are about the range of the one before.
     if (m->wants && start >= m->wanted[m->wants - 1].start && end <= m->wanted[m->wants - 1].end)
         return;
     if (m->wants == m->wants_room) {
@@ -334,7 +334,7 @@ static void resolve_wanted(struct cache_module *m, struct rows *r, cache_resolve
     }
 }
 
-// The rows of the file so far, if it was made with what is found now.
+// The rows of the old file, if it was made under the same conditions.
 static void add_old(struct cache_module *m, struct rows *r)
 {
     struct cachefile_witness w;
@@ -365,7 +365,7 @@ static void add_old(struct cache_module *m, struct rows *r)
         add_row(r, &a);
     }
     if (!ok)
-        r->count = before; // damaged: without
+        r->count = before; // damaged: leave them out
 }
 
 static int compare_rows(const void *x, const void *y)
@@ -375,7 +375,7 @@ static int compare_rows(const void *x, const void *y)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-// The strings of a new file, numbered in the order in which they are met; 0 is "???" again.
+// The strings of a new file, numbered in the order of first use; 0 is "???" again.
 struct texts {
     const struct strings *from;
     const char **text;
@@ -392,7 +392,7 @@ static uint32_t put_text(struct texts *t, uint32_t ours)
     return t->number[ours] - 1;
 }
 
-// Sorted rows, with holes where nothing is known, from the base on. Their number.
+// Sorted rows, with holes where nothing is known, from the base on. Returns their number.
 static size_t lay_rows(struct cachefile_row *out, const struct rows *r, uint64_t base,
                        struct texts *t)
 {
@@ -408,7 +408,7 @@ static size_t lay_rows(struct cachefile_row *out, const struct rows *r, uint64_t
         if (start > at || n == 0)
             out[n++] = (struct cachefile_row){ (uint32_t)(at - base), CACHEFILE_UNKNOWN, 0, 0 };
         if (n > 0 && out[n - 1].start == start - base)
-            n--; // a hole of no size
+            n--; // an empty hole
         out[n++] = (struct cachefile_row){ (uint32_t)(start - base), put_text(t, a->function),
                                            put_text(t, a->file), a->line };
         at = a->end;

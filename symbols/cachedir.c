@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of the symbol cache (cachedir.h). The time of last use is the modification time: access
-// times are switched off on many machines.
+// Files of the symbol cache (cachedir.h). The modification time is the time of last use: many
+// machines do not update access times.
 #include "symbols/cachedir.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What a writer that was killed left is removed after an hour; a use is noted once in an hour.
+// Files of killed writers are removed after an hour; a use is noted once in an hour.
 enum { HOUR = 3600 };
 
 char *cachedir_default(void)
@@ -47,8 +47,8 @@ static int open_folder(const char *path)
     return fd;
 }
 
-// Root working in another user's home (sudo) must not leave folders there that this user cannot
-// remove: the folder above must be ours.
+// Root working in another user's home (sudo) must not leave folders there that the user cannot
+// remove: the folder above must belong to us.
 static bool may_create_in(const char *path)
 {
     struct stat st;
@@ -80,7 +80,7 @@ static void make_folder(const char *path)
         struct stat st;
         if (stat(above, &st) != 0)
             make_above(above);
-        // In /tmp and its like anybody may, and the folder is then this user's alone.
+        // In /tmp and the like anybody may create one, and the folder is then this user's alone.
         if (may_create_in(above) || (stat(above, &st) == 0 && (st.st_mode & S_ISVTX)))
             mkdir(path, 0700);
     }
@@ -136,12 +136,12 @@ bool cachedir_write(int dir, const char *name, const void *data, size_t size)
     char beside[128];
 
     snprintf(beside, sizeof(beside), "%s.%ld.new", name, (long)getpid());
-    unlinkat(dir, beside, 0); // of an earlier process with this number
+    unlinkat(dir, beside, 0); // of an earlier process with this id
     int fd = openat(dir, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     bool ok = write_all(fd, data, size);
-    // A full disk may be noticed now only.
+    // A full disk may be reported only now.
     ok = close(fd) == 0 && ok;
     ok = ok && renameat(dir, beside, dir, name) == 0;
     if (!ok)
@@ -171,7 +171,7 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-// What a writer of a file with this suffix has not renamed.
+// A file with this suffix that its writer never renamed.
 static bool is_abandoned(const char *name, const char *suffix)
 {
     const char *at = strstr(name, suffix);
@@ -179,7 +179,7 @@ static bool is_abandoned(const char *name, const char *suffix)
     return at && at[strlen(suffix)] == '.' && ends_in(name, ".new");
 }
 
-// The files with this suffix, unsorted; abandoned ones are removed on the way.
+// The files with this suffix, unsorted; removes abandoned ones.
 static struct file *list(int dir, const char *suffix, size_t *count, uint64_t *total)
 {
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); // closedir() takes it

@@ -8,7 +8,7 @@
 
 enum { ROWS_IN_PAGE = CACHEFILE_PAGE / sizeof(struct cachefile_row) };
 
-// Above these a file is not made, and not read: far more than any module has.
+// Larger files are neither made nor read: far more than any module has.
 static const uint64_t rows_max = UINT64_C(1) << 26, text_max = UINT64_C(1) << 30;
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -25,7 +25,8 @@ static uint64_t word(const unsigned char *p)
     return v;
 }
 
-// Four lanes, for one alone waits for its multiplications: 1.09 us for a page, 0.31 so.
+// Four lanes, because a single one waits for its multiplications: 1.09 us for a page, with four
+// 0.31.
 uint64_t cachefile_hash(const void *data, size_t size, uint64_t seed)
 {
     const unsigned char *p = data;
@@ -58,7 +59,7 @@ static uint64_t aligned(uint64_t n)
     return (n + 7) & ~UINT64_C(7);
 }
 
-// Where the parts of the head lie, and how large all is, as the header's numbers want it.
+// Where the parts of the head are, and the total size, according to the header's numbers.
 struct layout {
     uint64_t identity, segments, witnesses, index, checks, end;
     uint64_t row_pages, offset_pages, pages;
@@ -129,7 +130,7 @@ void cachefile_close(struct cachefile *c)
     memset(c, 0, sizeof(*c));
 }
 
-// The page, checked; NULL when it is damaged.
+// The checked page; NULL if it is damaged.
 static const unsigned char *touch(struct cachefile *c, size_t page)
 {
     const unsigned char *p = c->pages + page * CACHEFILE_PAGE;
@@ -161,7 +162,7 @@ static size_t upper(const uint32_t *start, size_t step, size_t n, uint64_t at)
 
     if (n == 0)
         return 0;
-    // Without a jump that nobody can predict: `lo` are known to be, of the `n` behind them it is
+    // Without a branch that cannot be predicted: the first `lo` are known to be, the next `n` are
     // not known.
     for (; n > 1; n -= n / 2)
         lo += start[(lo + n / 2 - 1) * step] <= at ? n / 2 : 0;
@@ -174,7 +175,7 @@ bool cachefile_find(struct cachefile *c, uint64_t address, struct cachefile_answ
 
     if (address < c->h.base || at >= UINT32_MAX)
         return false;
-    // The page of the last answer, mostly.
+    // Usually the page of the last answer.
     size_t page = c->last_page;
     if (page >= c->row_pages || c->index[page] > at ||
         (page + 1 < c->row_pages && c->index[page + 1] <= at)) {
@@ -189,7 +190,7 @@ bool cachefile_find(struct cachefile *c, uint64_t address, struct cachefile_answ
     if (!row)
         return false;
     size_t n = page + 1 < c->row_pages ? ROWS_IN_PAGE : c->h.rows - page * ROWS_IN_PAGE;
-    // The row behind the last answer, mostly.
+    // Usually the row after the last answer.
     size_t i = c->last_row + 1;
     if (i >= n || row[i].start > at || (i + 1 < n && row[i + 1].start <= at)) {
         size_t above = upper(&row->start, sizeof(*row) / sizeof(row->start), n, at);
@@ -224,7 +225,7 @@ const char *cachefile_string(struct cachefile *c, uint32_t number)
     if (!p)
         return NULL;
     memcpy(&offset, p + number % in_page * sizeof(offset), sizeof(offset));
-    // As many pages as it reaches over; what is behind the last text is none of it.
+    // As many pages as the text spans; it must not go past the end of the texts.
     for (uint64_t at = offset; at < c->h.text_size;) {
         uint64_t end = (at / CACHEFILE_PAGE + 1) * CACHEFILE_PAGE;
 
@@ -240,7 +241,7 @@ const char *cachefile_string(struct cachefile *c, uint32_t number)
     return NULL;
 }
 
-// A witness lies as its five numbers, then its path with a NUL.
+// A witness is stored as its five numbers, then its path with a NUL.
 bool cachefile_witness(const struct cachefile *c, size_t i, struct cachefile_witness *out)
 {
     const unsigned char *p = c->witnesses, *end = p + c->h.witnesses_size;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // The bytes of a file of the symbol cache: what is known of one module, as one sorted table of
-// address ranges that is searched where it lies. Reads and makes them in memory; the files are
-// cachedir.c's, what they mean is cache.c's.
+// address ranges that is searched in place. Reads and makes them in memory; cachedir.c handles the
+// files, cache.c their meaning.
 //
 //     header | identity | segments | witnesses, each with its path | index | checks | pages
 //     '----------------------- one check over all of it --------------------------' each its own
 //
-// The pages, of 4 KiB, are first the rows, then the offsets of the strings, then their text. A page
-// is checked when it is first touched, so that a short run pays for what it asks and not for all of
-// libc. Every number is held against its bounds when it is used, checked or not: a file may be
-// damaged, and yet must not lead anywhere.
+// The pages, of 4 KiB, are first the rows, then the offsets of the strings, then their text. The
+// first touch of a page checks it, so a short run pays for what it asks and not for all of libc.
+// Every number is checked against its bounds when it is used: a file may be damaged, and must not
+// lead outside.
 #ifndef QUERN_SYMBOLS_CACHEFILE_H
 #define QUERN_SYMBOLS_CACHEFILE_H
 
@@ -19,11 +19,11 @@
 #include <stdint.h>
 
 #define CACHEFILE_MAGIC   UINT64_C(0x31304d5953524e51) // "QNRSYM01" read as little endian
-#define CACHEFILE_VERSION 3u // goes up, too, when the readers answer otherwise than they did
+#define CACHEFILE_VERSION 3u // also goes up when the readers' answers change
 #define CACHEFILE_PAGE    4096u
-#define CACHEFILE_UNKNOWN UINT32_MAX // for a function: nobody has asked for this range yet
+#define CACHEFILE_UNKNOWN UINT32_MAX // for a function: this range was not asked for yet
 
-// Holds from its start to that of the next row.
+// Covers addresses from its start to that of the next row.
 struct cachefile_row {
     uint32_t start;          // from the header's base
     uint32_t function, file; // numbers of strings; 0 is "???"
@@ -36,16 +36,16 @@ struct cachefile_segment {
     uint64_t flags;
 };
 
-// Something that was, or was not, where debug information is looked for. Must still be so.
+// A path where debug information is searched: whether it exists, and its state. Must be unchanged.
 struct cachefile_witness {
-    uint64_t dev, ino, size, mtime, ctime; // all 0: nothing was there
+    uint64_t dev, ino, size, mtime, ctime; // all 0: it did not exist
     const char *path;
 };
 
 struct cachefile_header {
     uint64_t magic;
     uint32_t version;
-    uint32_t head_check; // of the first head_size bytes, this field being 0
+    uint32_t head_check; // of the first head_size bytes, with 0 in this field
     uint64_t head_size, file_size;
     uint64_t base; // of the rows' addresses
     uint64_t identity_size, segments, witnesses_size;
@@ -57,7 +57,7 @@ _Static_assert(sizeof(struct cachefile_row) == 16 && sizeof(struct cachefile_hea
                    sizeof(struct cachefile_segment) == 32,
                "they lie so in files");
 
-// A file that was opened. The bytes are the caller's and must stay.
+// A file that was opened. The caller owns the bytes and keeps them.
 struct cachefile {
     const unsigned char *data;
     struct cachefile_header h;
@@ -67,29 +67,30 @@ struct cachefile {
     const uint32_t *check; // of each page
     const unsigned char *pages;
     size_t row_pages, offset_pages;
-    unsigned char *touched;     // a byte for each page: it was checked
-    bool bad;                   // a page was damaged: nothing of this file counts
-    size_t last_page, last_row; // of the last answer: where a search begins
+    unsigned char *touched;     // a byte for each page: whether it was checked
+    bool bad;                   // a page was damaged: nothing in this file is used
+    size_t last_page, last_row; // of the last answer: where the next search begins
 };
 
 // False: not such a file, or its head is damaged. `data` is aligned to 8 bytes.
 bool cachefile_open(struct cachefile *c, const void *data, size_t size);
 void cachefile_close(struct cachefile *c);
 
-// An address with the range for which the answer holds. False: not known, or `bad` is set now.
+// An address and the range in which the answer is the same. False: not known, or `bad` has been
+// set.
 struct cachefile_answer {
     uint64_t start, end;
     uint32_t function, file, line;
 };
 bool cachefile_find(struct cachefile *c, uint64_t address, struct cachefile_answer *out);
-// NULL: there is no such string, or `bad` is set now.
+// NULL: there is no such string, or `bad` has been set.
 const char *cachefile_string(struct cachefile *c, uint32_t number);
-// The witness number i, from 0; false behind the last.
+// Witness number i, from 0; false after the last.
 bool cachefile_witness(const struct cachefile *c, size_t i, struct cachefile_witness *out);
-// The row number i, for whoever copies all; false as for cachefile_string().
+// Row number i, to copy all of them; false as for cachefile_string().
 bool cachefile_row(struct cachefile *c, uint64_t i, struct cachefile_row *out);
 
-// What a new file is made of. Rows are sorted by their start; what follows the last is not known.
+// Input for a new file. Rows are sorted by their start; nothing is known after the last one.
 struct cachefile_content {
     uint64_t base, expires;
     const void *identity;
@@ -103,10 +104,10 @@ struct cachefile_content {
     const char *const *string;
     size_t strings;
 };
-// The bytes, to be freed; NULL when memory is out, or it is too much for a file.
+// Returns the bytes, which the caller frees; NULL if memory is out, or it is too much for a file.
 void *cachefile_make(const struct cachefile_content *c, size_t *size);
 
-// 64 bits of `size` bytes: to find damage, and to name files; no protection from intent.
+// A 64-bit hash of `size` bytes: detects damage and names files; no protection against intent.
 uint64_t cachefile_hash(const void *data, size_t size, uint64_t seed);
 
 #endif

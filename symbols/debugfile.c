@@ -3,9 +3,9 @@
 // Finds separate debug files: build-id first, then .gnu_debuglink with its checksum in the places
 // that gdb's manual lists, then debuginfod when DEBUGINFOD_URLS is set.
 //
-// libdwfl's own search is used for the last only: it loads libdebuginfod and libcurl for every file
-// that has no debug file, servers or not, and inflates what it finds; together 40 ms of a run of
-// /bin/true.
+// libdwfl's own search is used only for the last: it loads libdebuginfod and libcurl for every file
+// that has no debug file, with or without servers, and inflates what it finds; together 40 ms of a
+// run of /bin/true.
 #include "symbols/debugfile.h"
 
 #include <elfutils/libdwelf.h>
@@ -32,8 +32,8 @@ bool debugfile_is_odd(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-// What a program names may be anything: a pipe would be waited for. *odd: the first of what is
-// looked at that is no regular file.
+// A program may name anything: opening a pipe would block. *odd: the first path that is not a
+// regular file.
 static int open_regular(const char *path, char **odd)
 {
     struct stat st;
@@ -56,7 +56,7 @@ struct id_path {
     char text[sizeof(DEBUG_ROOT) + 160];
 };
 
-// Where the debug file of a build-id is. False: it is none.
+// The path of a build-id's debug file. False: not a build-id.
 static bool path_of_id(struct id_path *path, const unsigned char *id, ssize_t n)
 {
     const size_t room = sizeof(path->text);
@@ -82,7 +82,7 @@ static int open_build_id(Elf *elf, struct debugfile_watch *w)
     return open_regular(path.text, &w->odd);
 }
 
-// The checksum says that the file belongs to the program; a file with the same name may be older or
+// The checksum tells that the file belongs to the program; one with the same name may be older or
 // newer.
 static int open_checked(const char *path, GElf_Word crc, char **odd)
 {
@@ -107,7 +107,7 @@ static int open_checked(const char *path, GElf_Word crc, char **odd)
     return -1;
 }
 
-// The path without symbolic links; of a file that is gone, that of its folder with its name.
+// The path without symbolic links; if the file is gone, that of its folder with its name.
 static char *real_path(const char *path)
 {
     char *real = realpath(path, NULL), *folder, *whole = NULL;
@@ -129,7 +129,7 @@ static int open_link(const char *path, Elf *elf, struct debugfile_watch *w)
     static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", DEBUG_ROOT "%.*s/%s" };
     GElf_Word crc;
     const char *name = dwelf_elf_gnu_debuglink(elf, &crc);
-    if (name && strchr(name, '/')) // the name of a file, not a way to one
+    if (name && strchr(name, '/')) // must be a file name, not a path
         name = NULL;
     char *real = real_path(path);
     if (!real && errno == ENOMEM)
@@ -144,7 +144,7 @@ static int open_link(const char *path, Elf *elf, struct debugfile_watch *w)
             memory_lacks();
             break;
         }
-        // A debug link to the file itself has been seen.
+        // A debug link may name the file itself.
         if (strcmp(candidate, real) != 0) {
             w->look(w->ctx, candidate);
             fd = open_checked(candidate, crc, &w->odd);
@@ -166,7 +166,7 @@ static int keep_file(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr
     return fd;
 }
 
-// Whatever libdwfl finds, a server's answer among it.
+// Whatever libdwfl finds, including a server's answer.
 static int open_with_dwfl(const char *path)
 {
     static const Dwfl_Callbacks callbacks = {
@@ -243,7 +243,7 @@ int debugfile_open_package(const char *program, const char *path, char **found, 
     int fd = -1;
 
     *found = NULL;
-    if (*program != '/') // a name that was made up
+    if (*program != '/') // an invented name
         return -1;
     real = real_path(program);
     add_place(&place[0], "%s.dwp", program);

@@ -19,7 +19,7 @@ char *demangle(const char *name)
 
     if (name[0] != '_')
         return NULL;
-    // A mangled name ends where its symbol version begins; the version is not shown.
+    // A symbol version follows the mangled name; it is not shown.
     if (version) {
         plain = memory_got(strndup(name, (size_t)(version - name)));
         if (!plain)

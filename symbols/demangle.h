@@ -4,7 +4,7 @@
 #ifndef QUERN_SYMBOLS_DEMANGLE_H
 #define QUERN_SYMBOLS_DEMANGLE_H
 
-// The readable form of a symbol's name, to be freed; NULL when it is shown as it is.
+// The readable form of a symbol's name, which the caller frees; NULL: show the name as it is.
 char *demangle(const char *name);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// A package is one ELF file with the sections of many .dwo files: an index says which part of each
-// section is that of a unit. One unit at a time is made an ELF file of its own, whose sections are
-// pointers into the mapped package and into the program; only the unit itself and its abbreviations
-// are copied. libdw reads that.
+// A package is one ELF file with the sections of many .dwo files: an index gives each unit's part
+// of each section. One unit at a time becomes an ELF file of its own, whose sections point into the
+// mapped package and into the program; only the unit itself and its abbreviations are copied. libdw
+// reads that file.
 //
-// A split unit gets its addresses by way of its skeleton, which libdw connects it with only when it
-// has opened the .dwo itself. So the unit is made an ordinary one: the eight bytes of its id become
-// its base address, DW_AT_low_pc, and the sections that are its program's begin where its skeleton
-// says; nothing else is to be known of the skeleton but the names of files. Units of types are left
-// out: what is inlined has its names and its declarations in the unit that it is inlined in.
+// A split unit gets its addresses from its skeleton, and libdw connects the two only if it has
+// opened the .dwo itself. So the unit becomes an ordinary one: the eight bytes of its id become its
+// base address, DW_AT_low_pc, and the program's sections begin where its skeleton says; of the
+// skeleton only the file names are needed besides. Type units are left out: inlined code has its
+// names and declarations in the unit that it is inlined in.
 //
 // Facts: DWARF 5, sections 7.3.5 and 7.5.1; for version 4 the description of GNU's extension in
 // GCC's wiki, "DebugFissionDWP".
@@ -28,7 +28,8 @@
 // The parts of a unit.
 enum part { INFO, ABBREV, STR_OFFSETS, RNGLISTS, PARTS, STR = PARTS, ADDR, RANGES, SECTIONS };
 
-// In the package, in the index (of version 2 and 5; 0: there is none), and as an ordinary section.
+// Names in the package, numbers in the index (version 2 and 5; 0: none), names as an ordinary
+// section.
 static const struct {
     const char *packed;
     uint32_t column[2];
@@ -58,7 +59,7 @@ struct dwp {
     unsigned version; // of the index: 2 or 5
     uint32_t columns, units, slots;
     const unsigned char *ids, *rows, *column, *offsets, *sizes;
-    // The unit that was asked for last.
+    // The last unit found.
     uint64_t id;
     unsigned char *info, *abbrev; // copies
     struct piece piece[SECTIONS];
@@ -84,7 +85,7 @@ static bool read_index(struct dwp *p)
 {
     struct bytes r = { p->index.p, p->index.p + p->index.size, false };
 
-    // Version 5 has two bytes for it, and two of padding.
+    // Version 5 has two bytes for the version, and two of padding.
     p->version = (unsigned)bytes_get(&r, 4) & 0xffff;
     p->columns = (uint32_t)bytes_get(&r, 4);
     p->units = (uint32_t)bytes_get(&r, 4);
@@ -103,7 +104,7 @@ static bool read_index(struct dwp *p)
     return true;
 }
 
-// The row of a unit, from 1 on; 0: it has none.
+// The row of a unit, from 1 on; 0: none.
 static uint32_t find_row(const struct dwp *p, uint64_t id)
 {
     uint64_t mask = p->slots - 1, step = (id >> 32 & mask) | 1, at = id & mask;
@@ -119,7 +120,7 @@ static uint32_t find_row(const struct dwp *p, uint64_t id)
     return 0;
 }
 
-// The part of a section that is a unit's; false: it is none of the section.
+// A unit's part of a section; false: outside the section.
 static bool find_piece(const struct dwp *p, uint32_t row, enum part part, struct piece *out)
 {
     uint32_t wanted = parts[part].column[p->version == 5];
@@ -133,7 +134,7 @@ static bool find_piece(const struct dwp *p, uint32_t row, enum part part, struct
 
         if (start > p->section[part].size || size > p->section[part].size - start)
             return false;
-        // Less is no use, and more than libdw makes sure of.
+        // Less is useless, and libdw does not check for it.
         if (size >= 4)
             *out = (struct piece){ p->section[part].p + start, size };
     }
@@ -195,7 +196,7 @@ static void close_image(struct dwp *p)
     p->image = NULL;
 }
 
-// Nothing is written: the file is one that is never brought to its descriptor.
+// Nothing is written: the file never goes to its descriptor.
 static bool open_image(struct dwp *p)
 {
     Elf64_Ehdr *eh;
@@ -218,7 +219,7 @@ static bool open_image(struct dwp *p)
     return p->dwarf != NULL;
 }
 
-// What the header of a unit says, and where its first entry is.
+// The header of a unit, and the offset of its first entry.
 struct head {
     unsigned version, type, offset_size;
     uint64_t abbrev, id;
@@ -253,7 +254,7 @@ static bool read_head(const struct piece *info, struct head *h)
     return r.p < r.end && !r.bad;
 }
 
-// One attribute of an abbreviation; false: it was the last one.
+// One attribute of an abbreviation; false after the last one.
 static bool next_attribute(struct bytes *r, uint64_t *name, uint64_t *form)
 {
     *name = bytes_uleb(r);
@@ -292,8 +293,8 @@ static bool find_attributes(const struct dwp *p, const struct head *h, struct by
     return find_abbreviation(r, code);
 }
 
-// Of version 5 the id stands in the header, before the first entry: that moves there, with a new
-// attribute before its others.
+// In version 5 the id is in the header, before the first entry. The entry moves there, with a new
+// attribute in front of its others.
 static bool make_ordinary_5(struct dwp *p, const struct head *h, uint64_t base)
 {
     static const unsigned char low_pc[] = { DW_AT_low_pc, DW_FORM_addr };
@@ -303,7 +304,7 @@ static bool make_ordinary_5(struct dwp *p, const struct head *h, uint64_t base)
 
     if (h->type != DW_UT_split_compile || h->id != p->id || !find_attributes(p, h, &r))
         return false;
-    while (entry[n - 1] & 0x80) // of the code: find_attributes() has read it
+    while (entry[n - 1] & 0x80) // the code: find_attributes() has read it
         n++;
     memmove(entry - 8, entry, n);
     memcpy(entry - 8 + n, &base, 8);
@@ -316,7 +317,7 @@ static bool make_ordinary_5(struct dwp *p, const struct head *h, uint64_t base)
     return true;
 }
 
-// Of version 4 it is an attribute, as long as an address is.
+// In version 4 the id is an attribute, as long as an address.
 static bool make_ordinary_4(struct dwp *p, const struct head *h, uint64_t base)
 {
     // DW_AT_GNU_dwo_id, DW_FORM_data8; DW_AT_low_pc in as many bytes, DW_FORM_addr
@@ -352,14 +353,14 @@ static bool copy_piece(struct piece *piece, unsigned char **copy, size_t more)
     return true;
 }
 
-// What was copied ends in zeros: libdw takes the end of a string for granted.
+// Copies end in zeros: libdw does not check the end of a string.
 static bool copy_pieces(struct dwp *p)
 {
     return p->piece[INFO].size && p->piece[ABBREV].size &&
            copy_piece(&p->piece[INFO], &p->info, 8) && copy_piece(&p->piece[ABBREV], &p->abbrev, 8);
 }
 
-// Up to the zero that ends the last string, which an offset may be of: libdw lets it.
+// Up to the zero that ends the last string: libdw accepts the offset of that zero, too.
 static struct piece strings_of(const struct section *s)
 {
     size_t n = s->size;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads symbol tables into one sorted array and searches it. Where several symbols start at one
-// address the shown one is chosen as Cachegrind does: the shortest name without its version, of
-// equal length one with a version, then the first in the alphabet (observed with 3.19).
+// Reads symbol tables into one sorted array and searches it. Of several symbols at one address the
+// shown one is Cachegrind's choice: the shortest name without its version, then one with a version,
+// then the alphabetically first (observed with 3.19).
 //
-// DIFFERS: Cachegrind ignores labels without a type or size and knows no .eh_frame ranges: it shows
-// "???".
+// DIFFERS: Cachegrind ignores labels without a type or size and does not know .eh_frame ranges: it
+// shows "???".
 #include "symbols/elfsym.h"
 
 #include <gelf.h>
@@ -31,7 +31,7 @@ static struct elfsym *append(struct elfsym_table *t)
     return &t->sym[t->count++];
 }
 
-// Sections by number: the end of code sections, 0 for others.
+// By section number: the end of code sections, 0 for others.
 static uint64_t *code_sections(Elf *elf, size_t *count)
 {
     if (elf_getshdrnum(elf, count) != 0 || *count == 0)
@@ -90,7 +90,7 @@ bool elfsym_add(struct elfsym_table *t, Elf *elf, unsigned section_type)
     while ((scn = elf_nextscn(elf, scn))) {
         GElf_Shdr sh;
 
-        // SHT_NOBITS: the table of a debug file that was left in the program.
+        // SHT_NOBITS: in a debug file, a table that is only in the program.
         if (!gelf_getshdr(scn, &sh) || sh.sh_type != section_type)
             continue;
         found = true;
@@ -111,7 +111,7 @@ void elfsym_add_one(struct elfsym_table *t, uint64_t start, uint64_t size, const
     e->name = name;
 }
 
-// < 0: a is shown rather than b.
+// < 0: a is shown, not b.
 static int prefer(const struct elfsym *a, const struct elfsym *b)
 {
     if (a->weak_range != b->weak_range)
@@ -269,7 +269,7 @@ void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf)
         if (fde < frame.addr || frame.size < 16 || off > frame.size - 16 ||
             fde + 8 + (uint64_t)(int64_t)s32(frame.p + off + 8) != start)
             continue;
-        look.sym = t->sym; // append() may have moved it; the sorted part stays in front
+        look.sym = t->sym; // append() may have moved it; the sorted part stays first
         if (elfsym_find(&look, start) || in_plt(elf, start))
             continue;
         struct elfsym *e = append(t);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The function symbols of a module, sorted by address, from any number of symbol tables; where none
-// has an address, labels without a type or size, then the function starts of .eh_frame_hdr. Used by
-// learn.c only.
+// The function symbols of a module, sorted by address, from any number of symbol tables; for
+// addresses without one, labels without a type or size, then the function starts of .eh_frame_hdr.
+// Used by learn.c only.
 #ifndef QUERN_SYMBOLS_ELFSYM_H
 #define QUERN_SYMBOLS_ELFSYM_H
 
@@ -15,9 +15,8 @@ struct elfsym {
     uint64_t start, end;
     uint64_t max_end; // of this symbol and all before it
     const char *name; // in the string table of its ELF file; NULL: a range of .eh_frame
-    uint32_t number;  // of the shown name; 0: not asked for yet (the caller's)
-    bool
-        weak_range; // no size or no type: reaches to the next symbol, and yields to one with a size
+    uint32_t number;  // of the shown name; 0: not looked up yet (by the caller)
+    bool weak_range;  // no size or no type: extends to the next symbol; sized ones win
 };
 
 struct elfsym_table {
@@ -26,18 +25,18 @@ struct elfsym_table {
     size_t last; // hint: the symbol found last
 };
 
-// Adds the function symbols of the tables of one type (SHT_SYMTAB or SHT_DYNSYM). True when there
-// was one. The Elf must outlive the table.
+// Adds the function symbols of the tables of one type (SHT_SYMTAB or SHT_DYNSYM). True if there
+// were any. The Elf must outlive the table.
 bool elfsym_add(struct elfsym_table *t, Elf *elf, unsigned section_type);
 // One function; the name must outlive the table.
 void elfsym_add_one(struct elfsym_table *t, uint64_t start, uint64_t size, const char *name);
-// Adds the ranges of .eh_frame_hdr that no symbol covers, PLTs left out. After elfsym_sort; sort
-// again.
+// Adds the ranges of .eh_frame_hdr that no symbol covers, without PLTs. Call elfsym_sort before and
+// after.
 void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf);
 void elfsym_sort(struct elfsym_table *t);
-// NULL: no symbol has the address.
+// NULL: no symbol covers the address.
 struct elfsym *elfsym_find(struct elfsym_table *t, uint64_t address);
-// What shows at most for an address: from there on elfsym_find may give another answer.
+// The first address above this one where elfsym_find may give another answer.
 uint64_t elfsym_next_change(const struct elfsym_table *t, uint64_t address);
 void elfsym_fini(struct elfsym_table *t);
 

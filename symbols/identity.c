@@ -11,7 +11,7 @@
 
 #include "symbols/cachefile.h"
 
-// What is read at once: a file's first page has its headers and, mostly, its notes.
+// Read at once: a file's first page has its headers and, usually, its notes.
 enum { FIRST = 4096, HEADERS_MAX = 4 << 20, NOTES_MAX = 1 << 16 };
 
 struct file {
@@ -20,7 +20,8 @@ struct file {
     size_t have; // of them
 };
 
-// `size` bytes at the offset: in what was read first, or in *own, to be freed. NULL: not there.
+// `size` bytes at the offset: from what was read first, or in *own, which the caller frees. NULL:
+// not there.
 static const unsigned char *bytes(struct file *f, uint64_t offset, size_t size, void **own)
 {
     *own = NULL;
@@ -46,7 +47,7 @@ static bool hash_table(struct identity *out, struct file *f, uint64_t offset, ui
     return true;
 }
 
-// Notes are: size of the name, size of the description, type; name and description padded to 4.
+// A note: size of the name, size of the description, type; name and description padded to 4.
 static bool find_id(struct identity *out, const unsigned char *p, size_t left)
 {
     uint32_t h[3];
@@ -150,7 +151,7 @@ void identity_name(const struct identity *i, char name[33])
 
         h = cachefile_hash(i->id, i->id_size, h);
         h = cachefile_hash(&i->maker, sizeof(i->maker), h);
-        // Images of two kernels beside one another.
+        // Distinguishes the images of two kernels.
         if (i->path[0] != '/')
             h = cachefile_hash(&i->headers, sizeof(i->headers), h);
         snprintf(name + half * 16, 17, "%016llx", (unsigned long long)h);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The bodies of a unit (inlines.h): one walk over its tree gives every DW_TAG_inlined_subroutine
-// with its ranges. Ranges lie in each other as the bodies do, so an address is found by a search
-// for the last range that begins before it and a way outwards from there.
+// with its ranges. Ranges nest as the bodies do, so a look-up searches the last range that begins
+// before the address and goes outwards from there.
 //
-// libdw's own search for scopes walks over the unit for each address: too slow for every
-// instruction of a run.
+// libdw's own scope search walks over the unit for each address: too slow for every instruction of
+// a run.
 #include "symbols/inlines.h"
 
 #include <dwarf.h>
@@ -17,23 +17,23 @@
 #include "symbols/memory.h"
 #include "symbols/search.h"
 
-enum { DEEPEST = 256 }; // of trees: what is damaged may have no end
+enum { DEEPEST = 256 }; // level of a tree: a damaged one may be endless
 
 #define NONE SIZE_MAX
 
 struct range {
     uint64_t start, end;
     size_t body;
-    size_t outer; // the range that it lies in, or NONE
+    size_t outer; // the range around it, or NONE
     unsigned depth;
 };
 
 _Static_assert(offsetof(struct range, start) == 0, "for search_upper()");
 
-// What is around a function of C++; sorted, for the walk goes on from offset to offset.
+// The scope of a C++ die; sorted, because the walk goes in order of offsets.
 struct scope {
     uint64_t die;
-    const char *text; // NULL: nothing
+    const char *text; // NULL: none
 };
 
 _Static_assert(offsetof(struct scope, die) == 0, "for search_upper()");

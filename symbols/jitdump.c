@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Reader of jitdump files (jitdump.h; perf's jitdump-specification.txt). A header, then records:
-// a function's name, addresses and code; that it was moved; and others, which are passed over.
+// Reader of jitdump files (jitdump.h; perf's jitdump-specification.txt). A header, then records: a
+// function's name, addresses and code; a move of a function; and others, which are skipped.
 //
-// The lines that code is from are among these: where they begin nobody can know, because some
-// writers (V8) add the 64 bytes that perf's ELF header will take, and others do not.
+// Line information is skipped, too: its base address is unknown, because some writers (V8) add the
+// 64 bytes of the ELF header that perf will write, and others do not.
 #include "symbols/jitdump.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ struct move {
     uint64_t vma, from, to, size, index;
 };
 
-// A file, and how much of the record that is read is left.
+// A file, and how much of the current record is left.
 struct reader {
     FILE *f;
     uint64_t left;
@@ -51,7 +51,7 @@ static bool get(struct reader *r, void *to, size_t n)
     return true;
 }
 
-// A text up to its NUL. False: the record ends before.
+// Reads a text up to its NUL. False: the record ends first.
 static bool get_text(struct reader *r, char text[TEXT_MAX], size_t *len)
 {
     *len = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What debug information lacks (lacks.h).
+// Missing debug information (lacks.h).
 #include "symbols/lacks.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads a module: opens its file and its debug file once, chooses where symbols and lines come
-// from, and answers from the range of the last answer where it still holds. See learn.h.
+// Reads a module: opens its file and its debug file once, chooses the sources of symbols and lines,
+// and reuses the last answer in its range. See learn.h.
 #include "symbols/learn.h"
 
 #include <gelf.h>
@@ -25,20 +25,20 @@
 struct learn {
     int debug_fd;
     Elf *elf, *debug; // NULL: not there
-    Elf *plain; // the one with the lines, without zstd-compressed sections, where libdw needs that
+    Elf *plain;       // the one with the lines, zstd decompressed, if libdw needs that
     void *plain_image;
     bool opened; // symbols and lines are set up at the first question
     struct elfsym_table syms;
     struct linetab *linetab; // all lines, or:
     struct lines *lines;     // libdw's
     bool lines_tried;
-    // The last answers and the ranges for which they hold.
+    // The last answers and the ranges in which they are the same.
     uint64_t sym_start, sym_end;
     struct elfsym *sym;
     struct lines_row row;
 };
 
-// False: there is nothing to read, or no memory for it.
+// False: nothing to read, or no memory for it.
 static bool is_there(struct symbols_module *m)
 {
     if (m->learn || (m->fd < 0 && !m->image))
@@ -86,7 +86,7 @@ void learn_segments(struct symbols_module *m)
     }
 }
 
-// ---- Setting up a module when it is first asked ----
+// ---- Set-up of a module at its first question ----
 
 static bool has_lines(Elf *elf)
 {
@@ -101,7 +101,7 @@ static Elf *lines_elf(const struct learn *l)
     return l->debug && has_lines(l->debug) ? l->debug : NULL;
 }
 
-// Where the file with the lines lies, which may be the debug file.
+// The path of the file with the lines, which may be the debug file.
 static const char *path_of(const struct symbols_module *m, const Elf *elf, char *buf, size_t room)
 {
     char link[32];
@@ -131,7 +131,7 @@ static struct lines *get_lines(struct symbols_module *m)
     return l->lines;
 }
 
-// What is missing of a module.
+// Remarks on what is missing of a module.
 __attribute__((format(printf, 2, 3))) static void say(struct symbols_module *m, const char *fmt,
                                                       ...)
 {
@@ -163,7 +163,7 @@ static void note_place(void *ctx, const char *path)
         cache_witness(m->cache, path);
 }
 
-// libdebuginfod keeps a server's no for ten minutes, too.
+// libdebuginfod, too, remembers a server's negative answer for ten minutes.
 enum { SERVERS_NO = 600 };
 
 static void open_debug_file(struct symbols_module *m)
@@ -181,8 +181,8 @@ static void open_debug_file(struct symbols_module *m)
     free(watch.odd);
 }
 
-// Where all that can be known costs little it is kept at once: the line programs of libc are 1.5
-// MB. Otherwise function by function, as they are asked for.
+// A module that is cheap to read is stored completely at once: the line programs of libc are 1.5
+// MB. Others are stored function by function, as asked for.
 static bool is_small(const struct learn *l)
 {
     enum { LINES = 4 << 20, SYMBOLS = 200000 };
@@ -202,7 +202,7 @@ static void want_all(struct symbols_module *m)
     }
 }
 
-// It is read by path. That of a module that is gone is of a copy.
+// Read by path; for a module that is gone, from a copy.
 static void add_minidebug(struct symbols_module *m)
 {
     char path[40];
@@ -272,7 +272,7 @@ static uint32_t name_function(struct symbols_module *m, const struct elfsym *e)
                  slash ? slash + 1 : m->name);
         name = generated;
     } else if (is_below_main(name)) {
-        name = "(below main)"; // as Cachegrind calls what runs before main
+        name = "(below main)"; // Cachegrind's name for what runs before main
     } else if (!s->o.no_demangle) {
         readable = demangle(name);
         if (readable)
@@ -310,7 +310,8 @@ static void resolve(void *ctx, uint64_t address, struct cachefile_answer *out)
             linetab_find(l->linetab, address, &l->row);
         else if (l->lines)
             lines_find(l->lines, address, l->sym != NULL, &l->row);
-        // What has no name is not looked for everywhere: the next function may be.
+        // An address without a name is not searched everywhere: its answer ends at the next
+        // function.
         if (l->row.end > l->sym_end)
             l->row.end = l->sym_end;
     }
@@ -321,8 +322,8 @@ static void resolve(void *ctx, uint64_t address, struct cachefile_answer *out)
     out->line = l->row.line;
 }
 
-// What a question that was not answered lets be known from now on: the function, or what lies
-// between two of them.
+// Requests the range around an unanswered question for the cache: the function, or the gap between
+// two.
 static void want_around(struct symbols_module *m, uint64_t address)
 {
     const struct learn *l = m->learn;
@@ -339,7 +340,7 @@ static void want_around(struct symbols_module *m, uint64_t address)
         if (address >= (ph->vaddr & ~UINT64_C(0xfff)) && address < last && end > last)
             end = last;
     }
-    // In no segment: this address alone.
+    // Outside all segments: this address alone.
     if (end - start > UINT32_MAX)
         end = address + 1;
     cache_want(m->cache, start, end);
@@ -362,7 +363,7 @@ void learn_save(struct symbols_module *m)
         cache_save(m->cache, m->load, m->loads, resolve, m);
 }
 
-// What inlined calls are asked of; NULL: there is nothing to ask.
+// The line reader for inlined calls; NULL: none.
 static struct lines *opened_lines(struct symbols_module *m)
 {
     if (!is_there(m))

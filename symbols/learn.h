@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the cache does not know of a module: read from the module and its debug file. Used by
+// Answers that the cache does not have: reads them from the module and its debug file. Used by
 // symbols.c only.
 #ifndef QUERN_SYMBOLS_LEARN_H
 #define QUERN_SYMBOLS_LEARN_H
@@ -9,14 +9,14 @@
 
 // Fills in m->load.
 void learn_segments(struct symbols_module *m);
-// The answer and the range for which it holds; the cache is to know it from now on.
+// The answer and the range in which it is the same; requests the range for the cache.
 void learn_answer(struct symbols_module *m, uint64_t address, struct cachefile_answer *out);
-// Adds to the cache what it is to know.
+// Adds the requested ranges to the cache.
 void learn_save(struct symbols_module *m);
-// As symbols_inlined() and symbols_body().
+// See symbols_inlined() and symbols_body().
 size_t learn_inlined(struct symbols_module *m, uint64_t address, struct symbols_frame *out,
                      size_t max);
 const struct symbols_body *learn_body(struct symbols_module *m, uint64_t address);
-void learn_free(struct learn *l); // NULL is nothing
+void learn_free(struct learn *l); // may be NULL
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Line tables through libdw. The way from an address to its table: .debug_aranges names the unit;
-// where that does not know the address (clang and rustc write none) the address ranges of all other
-// units are read once. The line program of a unit is run when one of its addresses is first asked
-// for, and kept as a flat sorted array.
+// Line tables through libdw. To find an address's table: .debug_aranges names the unit; for
+// addresses that it does not list (clang and rustc write none), the address ranges of all other
+// units are read once. The line program of a unit is run on the first query for one of its
+// addresses, and kept as a flat sorted array.
 //
-// Sections that nothing here reads (location lists, macros, frames) are hidden from libdw before it
-// inflates them: of libc's debug file that is a third.
+// Sections that are not used here (location lists, macros, frames) are hidden from libdw before it
+// inflates them: they are a third of libc's debug file.
 #include "symbols/lines.h"
 
 #include <dwarf.h>
@@ -24,11 +24,11 @@
 #include "symbols/section.h"
 #include "symbols/split.h"
 
-// A row of a line table: holds from its address to that of the next one.
+// A row of a line table, for addresses up to the next row.
 struct row {
     uint64_t address;
     uint32_t file, line;
-    bool end; // nothing from here on
+    bool end; // no line from here on
 };
 
 struct unit {
@@ -54,17 +54,17 @@ struct lines {
     size_t aranges_count;
     struct unit *unit; // those read so far, sorted by die
     size_t units, units_room;
-    struct range *range; // of units that .debug_aranges does not have, sorted
+    struct range *range; // of units that .debug_aranges does not list, sorted
     size_t ranges, ranges_room;
     bool scanned;
-    // The last unit whose bodies were asked for, and the addresses for which it is the one.
+    // The unit of the last query for bodies, and its addresses.
     uint64_t bodies_start, bodies_end;
     const struct inlines *bodies;
     Dwarf *alt; // of .gnu_debugaltlink
     int alt_fd;
     char *path; // of the file
     struct split *split;
-    Dwarf_Die skeleton; // of the split unit that is asked now
+    Dwarf_Die skeleton; // of the split unit that is being read
     Dwarf_CU *split_cu;
     struct lacks lacks;
 };
@@ -79,7 +79,7 @@ static bool is_hidden(const char *name, bool hide_alt)
 
     if (hide_alt && strcmp(name, ".gnu_debugaltlink") == 0)
         return true;
-    // Their compressed forms of old are called .zdebug_*.
+    // The old names of compressed ones are .zdebug_*.
     if (strncmp(name, ".zdebug_", 8) == 0) {
         for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
             if (strcmp(name + 8, hidden[i] + 7) == 0)
@@ -92,7 +92,7 @@ static bool is_hidden(const char *name, bool hide_alt)
     return false;
 }
 
-// The Elf is a private copy of its headers (ELF_C_READ_MMAP_PRIVATE): the file is not touched.
+// The Elf is a private copy of its headers (ELF_C_READ_MMAP_PRIVATE): the file does not change.
 static void hide_sections(Elf *elf, bool hide_alt)
 {
     size_t names;
@@ -113,8 +113,8 @@ static void hide_sections(Elf *elf, bool hide_alt)
     }
 }
 
-// The file that .gnu_debugaltlink names: libdw would wait for a pipe there. What is not there, it
-// is not told of.
+// The file that .gnu_debugaltlink names. libdw would block on a pipe there; it does not get a file
+// that is missing.
 static void open_alt(struct lines *l, Elf *elf)
 {
     struct section s;
@@ -217,7 +217,7 @@ static int compare_ranges(const void *x, const void *y)
 
 static void add_range(struct lines *l, uint64_t start, uint64_t end, Dwarf_Off die)
 {
-    // Address 0 is what a linker leaves of a removed section.
+    // A linker sets the address of a removed section to 0.
     if (start >= end || start == 0)
         return;
     if (l->ranges == l->ranges_room) {
@@ -232,7 +232,7 @@ static void add_range(struct lines *l, uint64_t start, uint64_t end, Dwarf_Off d
     l->range[l->ranges++] = (struct range){ start, end, die };
 }
 
-// The units that .debug_aranges has, sorted.
+// The units that .debug_aranges lists, sorted.
 static Dwarf_Off *listed_units(const struct lines *l)
 {
     Dwarf_Off *off = memory_got(calloc(l->aranges_count + 1, sizeof(*off)));
@@ -284,7 +284,7 @@ static bool listed_get(Dwarf_Arange *a, struct listed *out)
     return a && dwarf_getarangeinfo(a, &out->start, &out->length, &out->off) == 0;
 }
 
-// How many listed ranges begin at or below the address; false when that cannot be known.
+// How many listed ranges begin at or below the address; false if that is unknown.
 static bool listed_upper(const struct lines *l, uint64_t address, size_t *n)
 {
     size_t lo = 0, hi = l->aranges_count;
@@ -304,7 +304,7 @@ static bool listed_upper(const struct lines *l, uint64_t address, size_t *n)
     return true;
 }
 
-// The first listed range that begins behind the address; UINT64_MAX: none.
+// The first listed range that begins above the address; UINT64_MAX: none.
 static uint64_t next_listed(const struct lines *l, uint64_t address)
 {
     size_t n;
@@ -317,8 +317,8 @@ static uint64_t next_listed(const struct lines *l, uint64_t address)
     return r.start;
 }
 
-// The listed range that has the address. One at 0 is what a linker leaves of a removed section; as
-// long as that was it may lie over all others, and libdw's search may meet it first.
+// The listed range that contains the address. One at 0 belongs to a removed section; it may overlap
+// all others, and libdw's search may find it first.
 static bool find_listed(const struct lines *l, uint64_t address, struct listed *out)
 {
     Dwarf_Arange *a = l->aranges ? dwarf_getarange_addr(l->aranges, address) : NULL;
@@ -338,7 +338,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-// The unit that has the address, and up to where that is so; also up to where there is none.
+// The unit of the address. *end: up to where the answer, also "none", is the same.
 static bool find_die(struct lines *l, uint64_t address, bool named, Dwarf_Die *die, uint64_t *end)
 {
     struct listed listed;
@@ -348,8 +348,8 @@ static bool find_die(struct lines *l, uint64_t address, bool named, Dwarf_Die *d
         *end = least(*end, listed.start + listed.length);
         return dwarf_offdie(l->dwarf, listed.off, die) != NULL;
     }
-    // What has no name either (PLTs, above all) is not worth reading every unit of a large file;
-    // whether others made that necessary must not change the answer.
+    // An address without a name (usually in a PLT) is not worth reading every unit of a large file.
+    // The answer must not depend on whether other addresses made that necessary.
     if (!named && l->aranges_count != 0)
         return false;
     if (!l->scanned)
@@ -382,8 +382,8 @@ static struct unit *find_unit(struct lines *l, Dwarf_Off die, size_t *at)
     return lo < l->units && l->unit[lo].die == die ? &l->unit[lo] : NULL;
 }
 
-// The number of a file name of the table. One that is relative still (the unit's folder is, after
-// -fdebug-prefix-map) is taken relative to that folder, as Cachegrind does.
+// The number of a file name of the table. A relative one (after -fdebug-prefix-map the unit's
+// folder is) is taken relative to that folder, as in Cachegrind.
 static uint32_t file_number(struct lines *l, const char *src, const char *folder)
 {
     if (!src)
@@ -441,7 +441,7 @@ static void read_rows(struct lines *l, struct unit *u, Dwarf_Die *die)
             r->file = last_number;
             r->line = number > 0 ? (uint32_t)number : 0;
         }
-        // Of several rows at one address the last one counts.
+        // The last of several rows at one address counts.
         if (u->rows > 0 && u->row[u->rows - 1].address == address)
             u->row[u->rows - 1] = *r;
         else
@@ -489,7 +489,7 @@ void lines_find(struct lines *l, uint64_t address, bool named, struct lines_row 
         out->end = least(out->end, u->row[n].address);
     if (n == 0 || u->row[n - 1].end)
         return;
-    // Rows before the address may be those of another unit, should the two overlap.
+    // If two units overlap, rows before the address may belong to the other one.
     out->file = u->row[n - 1].file;
     out->line = u->row[n - 1].line;
 }
@@ -529,9 +529,9 @@ static bool unit_of(const struct lines *l, Dwarf_CU *cu, Dwarf_Die *unit)
     return true;
 }
 
-// The file that an attribute numbers, which may be one of what the die is a copy of, in another
-// unit. The files of a split unit are its skeleton's (DWARF 5, section 3.1.3); its own, of which
-// libdw would take the number, are those of units of types.
+// The file that an attribute of the die, or of its origin in another unit, gives. The files of a
+// split unit are its skeleton's (DWARF 5, section 3.1.3); its own, which libdw would use, are those
+// of type units.
 static uint32_t numbered_file(struct lines *l, Dwarf_Die *die, unsigned attribute)
 {
     Dwarf_Attribute attr;
@@ -556,7 +556,7 @@ static uint32_t call_line(Dwarf_Die *inlined)
     return (uint32_t)line;
 }
 
-// The functions of a skeleton unit are elsewhere.
+// For a skeleton unit, the unit with its functions.
 static Dwarf_Die with_functions(struct lines *l, Dwarf_Die cu)
 {
     Dwarf_Die unit;
@@ -583,8 +583,8 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
     lines_find(l, address, true, &row);
     uint32_t file = row.file;
     uint32_t line = row.line;
-    // The scopes around an inlined function are where its source text is; its parents are where it
-    // was inlined.
+    // The scopes of an inlined function are those of its source text; its parents are where it was
+    // inlined.
     if (dwarf_getscopes(&cu, address, &innermost) <= 0)
         return 0;
     int count = dwarf_getscopes_die(&innermost[0], &scopes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Skims every DWARF 5 line program of a file once, for the address ranges of its sequences (runs of
-// rows with rising addresses), and runs a sequence again, for its rows, when one of its addresses
-// is asked for; folders and files of a unit are read then, too. Most units of a library never are.
-// Facts: DWARF 5, section 6.2 and 7.22.
+// rows with rising addresses). Runs a sequence again, for its rows, on the first query for one of
+// its addresses, and reads the folders and files of its unit then. Most units of a library are
+// never needed. Facts: DWARF 5, section 6.2 and 7.22.
 #include "symbols/linetab.h"
 
 #include <dwarf.h>
@@ -17,7 +17,7 @@
 #include "symbols/search.h"
 #include "symbols/section.h"
 
-// Above this size reading all of it takes longer than libdw's way through .debug_info.
+// Above this size, reading all of it takes longer than libdw's search in .debug_info.
 enum { LINETAB_SIZE_MAX = 32 << 20 };
 
 struct row {
@@ -38,7 +38,7 @@ struct sequence {
 _Static_assert(offsetof(struct row, address) == 0 && offsetof(struct sequence, start) == 0,
                "for search_upper()");
 
-// A line program: what its header says.
+// A line program: the contents of its header.
 struct unit {
     const unsigned char *entries, *end; // folders and files; end of the program
     const unsigned char *lengths;       // of the standard opcodes, from opcode 1 on
@@ -50,14 +50,14 @@ struct unit {
     size_t files;
 };
 
-// A file name as the program gives it.
+// A file name as in the program.
 struct file {
     const char *folder; // of the unit
     const char *dir, *name;
-    uint32_t number; // of the whole name; UINT32_MAX: not asked for yet
+    uint32_t number; // of the whole name; UINT32_MAX: not looked up yet
 };
 
-// What the special opcodes of a unit do. Units of one compiler all have the same.
+// The effects of a unit's special opcodes. Units of one compiler all have the same.
 struct specials {
     unsigned base, range;
     int line_base;
@@ -69,7 +69,7 @@ struct linetab {
     struct strings *strings;
     Elf *elf;
     struct section line, line_str, str;
-    bool str_read; // .debug_str is needed for old producers only
+    bool str_read; // only old producers need .debug_str
     struct row *row;
     size_t rows, rows_room;
     struct sequence *sequence;
@@ -130,7 +130,7 @@ static void read_form(struct linetab *t, struct bytes *r, unsigned offset_size, 
             r->p += n;
         break;
     }
-    default: r->bad = true; // among them strx forms, which need the unit
+    default: r->bad = true; // including strx forms, which need the unit
     }
     if (type == DW_LNCT_path && text)
         e->path = text;
@@ -138,7 +138,7 @@ static void read_form(struct linetab *t, struct bytes *r, unsigned offset_size, 
         e->dir = number;
 }
 
-// Reads an entry list (folders, then files) and calls back for each.
+// Reads an entry list (folders, then files); calls back for each entry.
 static uint64_t read_entries(struct linetab *t, struct bytes *r, unsigned offset_size,
                              struct entry **out)
 {
@@ -155,7 +155,7 @@ static uint64_t read_entries(struct linetab *t, struct bytes *r, unsigned offset
         form[i] = bytes_uleb(r);
     }
     uint64_t n = bytes_uleb(r);
-    // Every entry takes a byte at least.
+    // Every entry takes at least one byte.
     if (r->bad || n > (uint64_t)(r->end - r->p)) {
         r->bad = true;
         return 0;
@@ -212,13 +212,13 @@ static void read_files(struct linetab *t, struct unit *u)
 
 // ---- The program ----
 
-// The registers, and what is known of the sequence that is being run.
+// The registers, and the state of the current sequence.
 struct machine {
     uint64_t address, file;
     int64_t line;
     uint64_t first, last; // addresses of the rows so far
     size_t rows;
-    struct linetab *collect; // rows are kept there
+    struct linetab *collect; // receives the rows
     const struct unit *unit;
 };
 
@@ -245,7 +245,7 @@ static void keep_row(struct bytes *r, struct machine *m)
 
     if (m->file < u->files)
         row.file = (uint32_t)(u->first_file + m->file);
-    // Of several rows at one address the last one counts.
+    // The last of several rows at one address counts.
     if (m->rows > 0 && m->address == m->last) {
         t->row[t->rows - 1] = row;
         return;
@@ -280,7 +280,7 @@ static bool extended(struct bytes *r, struct machine *m)
     return opcode == DW_LNE_end_sequence;
 }
 
-// Runs one sequence and keeps its rows; false when the program ends before it does.
+// Runs one sequence and keeps its rows; false if the program ends first.
 static bool run_sequence(struct bytes *r, const struct unit *u, const struct specials *s,
                          struct machine *m)
 {
@@ -308,8 +308,8 @@ static bool run_sequence(struct bytes *r, const struct unit *u, const struct spe
         case DW_LNS_const_add_pc: m->address += const_add; break;
         case DW_LNS_fixed_advance_pc: m->address += bytes_get(r, 2); break;
         default:
-            // Columns, statement and block marks, instruction sets, and what is not known:
-            // operands only.
+            // Columns, statement and block marks, instruction sets, unknown opcodes: skip the
+            // operands.
             for (unsigned i = 0; i < u->lengths[opcode - 1]; i++)
                 bytes_uleb(r);
         }
@@ -317,8 +317,8 @@ static bool run_sequence(struct bytes *r, const struct unit *u, const struct spe
     return false;
 }
 
-// The addresses of one sequence, as run_sequence() would find them, without its rows: files, lines
-// and columns are skipped over. False when the program ends before the sequence does.
+// The addresses of one sequence, as run_sequence() finds them, without its rows: skips files, lines
+// and columns. False if the program ends first.
 static bool skim_sequence(struct bytes *r, const struct unit *u, const struct specials *s,
                           struct machine *m)
 {
@@ -347,7 +347,7 @@ static bool skim_sequence(struct bytes *r, const struct unit *u, const struct sp
             continue;
         }
         if (opcode != 0 && opcode != DW_LNS_advance_pc && opcode != DW_LNS_fixed_advance_pc) {
-            // Operands only.
+            // Skip the operands.
             for (unsigned i = 0; i < u->lengths[opcode - 1]; i++) {
                 while (p < end && *p >= 0x80)
                     p++;
@@ -391,7 +391,7 @@ static void skim_program(struct linetab *t, struct bytes *r, const struct unit *
 
         if (!skim_sequence(r, u, &t->specials, &m))
             return;
-        // What a linker leaves of a removed section starts at 0 or covers nothing.
+        // A removed section's sequence starts at 0 or is empty.
         if (m.rows == 0 || m.first == 0 || m.address <= m.first)
             continue;
         if (m.address < m.last || !grow((void **)&t->sequence, &t->sequences_room, t->sequences + 1,
@@ -405,7 +405,7 @@ static void skim_program(struct linetab *t, struct bytes *r, const struct unit *
     }
 }
 
-// One program; r is moved behind it.
+// One program; advances r to its end.
 static void read_program(struct linetab *t, struct bytes *r)
 {
     struct unit u = { .offset_size = 4 };
@@ -455,7 +455,7 @@ static void read_program(struct linetab *t, struct bytes *r)
     r->bad = body.bad;
 }
 
-// The rows of a sequence that was skimmed.
+// The rows of a skimmed sequence.
 static void run_again(struct linetab *t, struct sequence *s)
 {
     struct unit *u = &t->unit[s->unit];
@@ -550,8 +550,8 @@ size_t linetab_size(const struct linetab *t)
     return t->line.size;
 }
 
-// As libdw does it, and lines.c after it: a folder that is relative lies in the unit's, and a
-// unit's that is relative itself (-fdebug-prefix-map) is put before what is relative still.
+// As in libdw and lines.c: a relative folder is inside the unit's folder; a unit's folder that is
+// itself relative (-fdebug-prefix-map) is put before names that are still relative.
 static uint32_t file_number(struct linetab *t, uint32_t index)
 {
     char *whole;
@@ -577,8 +577,8 @@ static uint32_t file_number(struct linetab *t, uint32_t index)
     return f->number;
 }
 
-// Of the first n sequences, which begin at or below the address, the last that has it; NULL: none.
-// Those behind that one lie in it and have ended: *from is where the last of them did.
+// Of the first n sequences, which begin at or below the address, the last that contains it; NULL:
+// none. Later ones are inside it and have ended: *from is where the last of them did.
 static struct sequence *covering(struct linetab *t, size_t n, uint64_t address, uint64_t *from)
 {
     *from = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// See memory.h. Of the process: one that ran out once has nothing exact to say any more.
+// See memory.h. For the whole process: after one failure, no later answer is certain.
 #include "symbols/memory.h"
 
 #include <stddef.h>

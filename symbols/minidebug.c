@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads .gnu_debugdata through libdwfl, which unpacks it. Called only for files that have the
-// section and no .symtab anywhere.
+// Reads .gnu_debugdata through libdwfl, which decompresses it. Called only for files with that
+// section and without any .symtab.
 #include "symbols/minidebug.h"
 
 #include <elfutils/libdwfl.h>
@@ -19,7 +19,7 @@ void minidebug_add(struct elfsym_table *t, struct strings *strings, const char *
 {
     static const Dwfl_Callbacks callbacks = {
         .find_elf = dwfl_build_id_find_elf,
-        .find_debuginfo = no_file, // searched for before, without success
+        .find_debuginfo = no_file, // already searched, without success
         .section_address = dwfl_offline_section_address,
     };
     Dwfl *dwfl = dwfl_begin(&callbacks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What symbols.c, which holds the modules, and learn.c, which reads them, know of a module. Used by
-// these two only.
+// What symbols.c, which owns the modules, and learn.c, which reads them, share. Used by these two
+// only.
 #ifndef QUERN_SYMBOLS_MODULE_H
 #define QUERN_SYMBOLS_MODULE_H
 
@@ -27,8 +27,8 @@ struct symbols_module {
     size_t image_size;
     struct cachefile_segment *load; // PT_LOAD segments, to be freed
     size_t loads;
-    struct learn *learn;          // NULL: nothing of it was read
-    struct cachefile_answer last; // with the range for which it holds
+    struct learn *learn;          // NULL: nothing was read
+    struct cachefile_answer last; // with the range in which it is the same
 };
 
 struct symbols {
@@ -36,7 +36,7 @@ struct symbols {
     struct strings strings;
     struct cache *cache; // NULL: none
     struct symbols_module *modules;
-    struct symbols_module none; // where there is no memory for one
+    struct symbols_module none; // stands in when there is no memory for one
 };
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The map of generated code (perfmap.h). Anybody may have written the files: nothing in them is
-// trusted but that they are this user's.
+// The map of generated code (perfmap.h). Anybody may have written the files: the only thing trusted
+// is that this user owns them.
 #include "symbols/perfmap.h"
 
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 
 struct entry {
     uint64_t start, end;
-    uint64_t reach; // the largest end of this one and those before it
+    uint64_t reach; // the highest end of this one and those before it
     uint32_t name, len, order;
 };
 
 struct perfmap {
-    char *text; // names, one behind the other
+    char *text; // names, consecutive
     size_t used, room;
     struct entry *entry; // by start, then by order, once sorted
     size_t count, entry_room;
@@ -47,7 +47,7 @@ bool perfmap_is_empty(const struct perfmap *m)
 
 // ---- Adding ----
 
-// Room for so many elements more; false: no memory.
+// Grows an array by so many elements; false: no memory.
 static bool grow(void **array, size_t used, size_t more, size_t *room, size_t size)
 {
     size_t want = *room ? *room : 256;
@@ -109,7 +109,7 @@ void perfmap_move(struct perfmap *m, uint64_t from, uint64_t to, uint64_t size)
 
 // ---- Files ----
 
-// Files have the time of the kernel's last tick.
+// File times have the resolution of the kernel's tick.
 static bool is_older(const struct stat *st, uint64_t since)
 {
     const uint64_t second = 1000000000;
@@ -132,7 +132,7 @@ FILE *perfmap_open(const char *path, uint64_t since)
     return NULL;
 }
 
-// A number of hexadecimal digits and a blank behind it. False: there is none.
+// Hexadecimal digits followed by a blank. False: there are none.
 static bool hex(const char **at, uint64_t *out)
 {
     char *end;
@@ -167,7 +167,7 @@ void perfmap_read(struct perfmap *m, const char *path, uint64_t since)
     fclose(f);
 }
 
-// ---- Asking ----
+// ---- Look-up ----
 
 static int compare(const void *x, const void *y)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// The one search of symbols/: in an array sorted by the address that each element begins with.
+// The only search of symbols/: in an array sorted by the address at the start of each element.
 #ifndef QUERN_SYMBOLS_SEARCH_H
 #define QUERN_SYMBOLS_SEARCH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-// The number of elements, `size` bytes each, whose address is that or below. The first member of an
-// element is its address, a uint64_t.
+// The number of elements, `size` bytes each, with this address or a lower one. The first member of
+// an element is its address, a uint64_t.
 static inline size_t search_upper(const void *elements, size_t count, size_t size, uint64_t address)
 {
     size_t lo = 0, hi = count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Finds sections and decompresses them. zlib streams are inflated without their checksum: a damaged
-// file is told by what is read from it, and the checksum is a sixth of the time.
+// Finds sections and decompresses them. zlib streams are inflated without their checksum: reading
+// the data reveals damage, and the checksum takes a sixth of the time.
 #include "symbols/section.h"
 
 #include <gelf.h>
@@ -16,7 +16,7 @@
 #    define ELFCOMPRESS_ZSTD 2
 #endif
 
-// A section that says it is larger than this is damaged.
+// A section with a larger size in its header is damaged.
 static const uint64_t size_max = UINT64_C(1) << 36;
 
 static bool inflate_raw(const unsigned char *in, size_t in_size, unsigned char *out,
@@ -34,14 +34,14 @@ static bool inflate_raw(const unsigned char *in, size_t in_size, unsigned char *
     return ok;
 }
 
-// What a byte can become at most: a match of zlib's has 258 bytes and takes two bits at least, a
-// block of zstd's has 128 KiB and takes four bytes. Else a few bytes would ask for all memory.
+// The maximum expansion of a byte: a match in zlib has 258 bytes and takes at least two bits, a
+// block in zstd has 128 KiB and takes four bytes. Without it a few bytes could request all memory.
 static uint64_t most_of(uint32_t type)
 {
     return type == ELFCOMPRESS_ZLIB ? 1032 : 1 << 15;
 }
 
-// Decompresses the contents of an SHF_COMPRESSED section into memory of its own.
+// Decompresses the contents of an SHF_COMPRESSED section into newly allocated memory.
 static bool decompress(const unsigned char *p, size_t size, struct section *out)
 {
     Elf64_Chdr ch;
@@ -59,7 +59,7 @@ static bool decompress(const unsigned char *p, size_t size, struct section *out)
         return false;
     if (ch.ch_type == ELFCOMPRESS_ZLIB)
         ok = inflate_raw(p + 2, size - 2, buf,
-                         ch.ch_size); // behind the two bytes of the zlib header
+                         ch.ch_size); // after the two bytes of the zlib header
     else if (ch.ch_type == ELFCOMPRESS_ZSTD)
         ok = ZSTD_decompress(buf, ch.ch_size, p, size) == ch.ch_size;
     if (!ok) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the split units are (split.h). libdw looks for .dwo files itself, and waits where a pipe is
-// in the place of one: so everything that it would open is looked at before. Packages are read by
-// dwp.c where libdw has none for the unit; a newer one (elfutils 0.191) reads them by itself, from
-// beside the program.
+// Finds the split units (split.h). libdw looks for .dwo files itself, and blocks if one is a pipe:
+// so every path that it would open is checked first. dwp.c reads packages where libdw does not find
+// the unit; a newer libdw (elfutils 0.191) reads the package beside the program itself.
 #include "symbols/split.h"
 
 #include <dwarf.h>
@@ -21,14 +20,14 @@
 struct split {
     Elf *elf;
     const char *program, *path;
-    char *real; // the path without symbolic links, as libdw takes it; NULL: there is none
+    char *real; // the path without symbolic links, as libdw uses it; NULL: none
     struct lacks *lacks;
-    bool opened; // what follows
+    bool opened; // the rest is filled in
     int fd;
     char *package; // its path
     struct dwp *dwp;
     struct section addr, ranges;
-    char *dwo; // what is in the place of the last unit's .dwo file
+    char *dwo; // the last unit's .dwo file, if it exists
     // The last answer.
     Dwarf_CU *cu;
     bool found;
@@ -63,8 +62,8 @@ void split_free(struct split *s)
 
 // ---- What libdw would open ----
 
-// Whether something other than a file is at FOLDER/NAME, or at a NAME that is absolute. A file of
-// split debug information is noted.
+// Whether FOLDER/NAME, or an absolute NAME, exists and is not a regular file. Remembers an existing
+// .dwo file.
 static bool is_odd(struct split *s, enum lacks_kind kind, const char *folder, size_t n,
                    const char *name)
 {
@@ -101,7 +100,7 @@ static bool libdw_reads_packages(void)
 }
 
 // Whether libdw may be asked for the unit: it looks for the name in the folder of the file that it
-// reads, then in that of the compilation.
+// reads, then in the compilation folder.
 static bool may_ask_libdw(struct split *s, Dwarf_Die *skeleton)
 {
     const char *name = text_of(skeleton, DW_AT_dwo_name);
@@ -138,7 +137,7 @@ static bool may_ask_libdw(struct split *s, Dwarf_Die *skeleton)
 
 // ---- The package ----
 
-// libdw has decompressed them in their places; their compressed form of old has a name of its own.
+// libdw has decompressed them in place; the old compressed form has a name of its own.
 static void get_section(Elf *elf, const char *name, const char *old, struct section *out)
 {
     if (!section_get(elf, name, out))
@@ -183,7 +182,7 @@ static size_t offset_of(Dwarf_Die *die, unsigned attribute)
     return dwarf_attr(die, attribute, &attr) && dwarf_formudata(&attr, &value) == 0 ? value : 0;
 }
 
-// From the offset on; nothing where it is not in the section.
+// From the offset on; nothing if it is outside the section.
 static const unsigned char *section_from(const struct section *section, size_t offset, size_t *size)
 {
     *size = offset < section->size ? section->size - offset : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Interned strings of symbols/: each text once, known by a number. Number 0 is "???". Pointers stay
-// valid while more are added.
+// Interned strings of symbols/: each text is stored once and has a number. Number 0 is "???".
+// Pointers stay valid when more are added.
 #ifndef QUERN_SYMBOLS_STRINGS_H
 #define QUERN_SYMBOLS_STRINGS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Modules: answers symbols_find from the range of the last answer where it still holds, then from
-// the cache, and leaves to learn.c what that does not know. Interface and rules in symbols.h.
+// Modules: answers symbols_find from the range of the last answer, then from the cache, and passes
+// other questions to learn.c. Interface and rules in symbols.h.
 #include "symbols/symbols.h"
 
 #include <elf.h>
@@ -111,7 +111,7 @@ static void get_segments(struct symbols_module *m)
         learn_segments(m);
         return;
     }
-    // A copy: the cache's own goes away with a file that proves to be damaged.
+    // A copy: the cache frees its own if the file proves to be damaged.
     m->load = memory_got(calloc(m->loads + 1, sizeof(*known)));
     if (m->load)
         memcpy(m->load, known, m->loads * sizeof(*known));
@@ -129,7 +129,7 @@ bool symbols_code(const struct symbols_module *m, uint64_t file_offset, void *to
     return true;
 }
 
-// Nothing more of it is read.
+// Stops reading its file.
 static void drop_file(struct symbols_module *m)
 {
     if (m->fd >= 0)
@@ -148,8 +148,8 @@ static bool is_still_same(struct symbols_module *m, const struct symbols_file *f
     return false;
 }
 
-// What was removed, or replaced by another file, and is kept elsewhere. The cache is for what is
-// there under its name.
+// A file that was removed or replaced and whose content was saved. The cache is only for files
+// under their own name.
 static void open_image(struct symbols_module *m, const struct symbols_file *f)
 {
     m->image = f->image;
@@ -158,7 +158,7 @@ static void open_image(struct symbols_module *m, const struct symbols_file *f)
         get_segments(m);
 }
 
-// False: it is another one by now, and is not read.
+// False: it is another file now, and is not read.
 static bool check_age(struct symbols_module *m, const struct symbols_file *f, const struct stat *st)
 {
     uint64_t mtime = identity_time(&st->st_mtim), ctime = identity_time(&st->st_ctim);
@@ -196,7 +196,7 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
         open_image(m, f);
         return m;
     }
-    // A name in a spool may be that of a pipe or a device, which is neither waited for nor read.
+    // A name in a spool may be that of a pipe or a device: must neither block nor be read.
     m->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     if (m->fd < 0 || fstat(m->fd, &st) != 0) {
@@ -243,7 +243,7 @@ uint64_t symbols_address(struct symbols_module *m, uint64_t file_offset)
 {
     for (size_t i = 0; i < m->loads; i++) {
         const struct cachefile_segment *ph = &m->load[i];
-        // A segment's mapping begins and ends at page borders.
+        // A segment's mapping begins and ends at page boundaries.
         uint64_t start = ph->offset & ~UINT64_C(0xfff);
         uint64_t end = (ph->offset + ph->filesz + 0xfff) & ~UINT64_C(0xfff);
 
