@@ -47,7 +47,7 @@ extern "C" {
 
 #define QUERN_API __attribute__((visibility("default")))
 
-#define QUERN_NONE UINT32_MAX // no string, no function; also the answer when memory ran out
+#define QUERN_NONE UINT32_MAX // no string, no function; also returned when memory runs out
 
 // A count, a difference or a sum of counts, in units of 1/scale of its event (see above).
 __extension__ typedef __int128 quern_count;
@@ -61,15 +61,15 @@ struct quern_rewrite;
 
 struct quern_error {
     int code;       // errno value
-    uint64_t line;  // 1-based; 0: the fault is not in a line of a file
+    uint64_t line;  // 1-based; 0: the error is not in a line of a file
     uint32_t col;   // 1-based byte column; 0: none
-    char file[256]; // the file the fault is in, cut at the front when longer; "" when none
+    char file[256]; // the file with the error, its beginning cut off if too long; "" if none
     char msg[256];  // one sentence without a final newline
-    char text[256]; // the beginning of the offending line, for a caret below it; "" when none
+    char text[256]; // the beginning of the wrong line, for a caret below it; "" if none
 };
 
 enum quern_format {
-    QUERN_FORMAT_AUTO, // writing: as the profile was read; callgrind when it has calls
+    QUERN_FORMAT_AUTO, // writing: as the profile was read; callgrind if it has calls
     QUERN_FORMAT_CACHEGRIND,
     QUERN_FORMAT_CALLGRIND,
 };
@@ -79,19 +79,19 @@ enum quern_format {
 QUERN_API struct quern_profile *quern_profile_new(void);
 QUERN_API void quern_profile_free(struct quern_profile *p);
 
-// The events of all costs added from here on, in this order. Call once, before any cost.
+// The events of all costs added after this call, in this order. Call once, before any cost.
 QUERN_API int quern_profile_set_events(struct quern_profile *p, const char *const *names, size_t n);
-// A long name and, optionally, a formula ("Ir + 10 Bm") for an event; NULL leaves one out. With a
-// formula the event is a derived one: it has no counts of its own. -EINVAL: bad formula.
+// A long name and, optionally, a formula ("Ir + 10 Bm") for an event; NULL omits one. An event with
+// a formula is derived: it has no counts of its own. -EINVAL: bad formula.
 QUERN_API int quern_profile_define_event(struct quern_profile *p, const char *name,
                                          const char *formula, const char *long_name);
-// Facts of the header. An empty profile has one part; these set the facts of the last part.
+// Header fields. An empty profile has one part; these set the fields of the last part.
 QUERN_API int quern_profile_set_cmd(struct quern_profile *p, const char *cmd);
 QUERN_API int quern_profile_set_creator(struct quern_profile *p, const char *creator);
 QUERN_API int quern_profile_set_pid(struct quern_profile *p, uint64_t pid);
 QUERN_API int quern_profile_set_thread(struct quern_profile *p, uint64_t thread);
 QUERN_API int quern_profile_set_part(struct quern_profile *p, uint64_t part);
-// "desc: KEY: VALUE", kept in the order of the calls.
+// "desc: KEY: VALUE", in the order of the calls.
 QUERN_API int quern_profile_add_desc(struct quern_profile *p, const char *key, const char *value);
 QUERN_API void quern_profile_clear_desc(struct quern_profile *p);
 // Begin another part (a dump, a thread) with the same events; costs added later belong to it.
@@ -100,19 +100,19 @@ QUERN_API int quern_profile_begin_part(struct quern_profile *p);
 // Intern a string; len < 0: up to its NUL. The same text always gives the same number.
 QUERN_API uint32_t quern_profile_string(struct quern_profile *p, const char *s, ptrdiff_t len);
 // The function `name` of `file` in `object` (each a string number or QUERN_NONE; the strings "" and
-// "???" count as QUERN_NONE, which is written as "???"). Two functions are the same exactly when
+// "???" count as QUERN_NONE, which is written as "???"). Two functions are the same if and only if
 // all three are.
 QUERN_API uint32_t quern_profile_func(struct quern_profile *p, uint32_t object, uint32_t file,
                                       uint32_t name);
 
-// A place that costs something.
+// A place with a cost.
 struct quern_site {
     uint32_t func; // of quern_profile_func
     uint32_t file; // source file of the line (a string number): differs from the function's own
                    // for inlined code; QUERN_NONE: the function's own
     uint64_t line; // 0: unknown
-    uint64_t addr; // instruction address relative to the object; 0 where not recorded
-    uint64_t bb;   // basic block number, almost never used
+    uint64_t addr; // instruction address relative to the object; 0 if not recorded
+    uint64_t bb;   // basic block number, rarely used
 };
 
 // n counts in the order of the events; missing ones at the end are zero.
@@ -131,7 +131,7 @@ QUERN_API int quern_profile_add_jump(struct quern_profile *p, const struct quern
 
 enum quern_severity {
     QUERN_NOTE,    // unusual, nothing lost
-    QUERN_WARNING, // outside the published grammar, understood all the same
+    QUERN_WARNING, // outside the published grammar, but understood
     QUERN_ERROR,   // not understood: something in the line was lost
 };
 
@@ -153,34 +153,34 @@ struct quern_read_opts {
     int every_diag; // call `diag` for every remark, not once for each kind
     void (*diag)(void *ctx, const struct quern_diag *d);
     void *diag_ctx;
-    // Called now and then with the bytes read so far and the file's size (0: not known). A return
-    // other than 0 ends the reading with -ECANCELED.
+    // Called from time to time with the bytes read so far and the file's size (0: unknown). Any
+    // return value but 0 ends the reading with -ECANCELED.
     int (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
-    // Every line by the general rules, no short cuts for the usual ones: slower, with the same
-    // result. For finding faults; the fuzzer and the tests read everything both ways.
+    // Reads every line by the general rules, without the fast paths for usual ones: slower, same
+    // result. For finding errors; the fuzzer and the tests read everything both ways.
     int no_fast;
-    // Sum for quern_rows_new() while reading, so that it need not walk all records.
+    // Sums for quern_rows_new() while reading, which then need not walk over all records.
     int rows;
-    // 2: two threads read the file, where it is large enough and this process may run on two
+    // 2: two threads read the file if it is large enough and this process may run on two
     // processors. 0: only the caller's. The result is the same.
     unsigned threads;
-    // Bytes of text that they share at a time, on any number of processors; 0: what was measured to
-    // be good. For finding faults.
+    // Bytes of text that they share at a time, on any number of processors; 0: the value measured
+    // as best. For finding errors.
     size_t pair_bytes;
 };
 
-// Read a file of either format, plain or gzip or zstd; "-" is standard input.
+// Reads a file of either format, plain, gzip or zstd; "-" is standard input.
 QUERN_API struct quern_profile *quern_profile_read(const char *path,
                                                    const struct quern_read_opts *opts,
                                                    struct quern_error *err);
-// The same from memory; `name` is used in messages. The text may be freed afterwards.
+// The same from memory; messages use `name`. The text may be freed afterwards.
 QUERN_API struct quern_profile *quern_profile_read_mem(const char *text, size_t len,
                                                        const char *name,
                                                        const struct quern_read_opts *opts,
                                                        struct quern_error *err);
 
-// ---- Asking ----
+// ---- Getters ----
 
 QUERN_API enum quern_format quern_profile_format(const struct quern_profile *p);
 // The remarks of reading, the first of each kind.
@@ -196,15 +196,15 @@ QUERN_API const char *quern_profile_event_formula(const struct quern_profile *p,
 QUERN_API int64_t quern_profile_event_scale(const struct quern_profile *p, size_t event);
 // Index of an event by name, derived ones included; -ENOENT.
 QUERN_API int quern_profile_find_event(const struct quern_profile *p, const char *name);
-// Value of a derived event from the counts of the real ones (its scale is the largest of theirs);
-// where it does not fit 128 bits, the end of their range that it passes.
+// Value of a derived event from the counts of the real ones (its scale is the largest of theirs). A
+// value outside 128 bits becomes the nearest end of their range.
 QUERN_API quern_count quern_profile_derive(const struct quern_profile *p, size_t event,
                                            const quern_count *counts);
 
-// 0 when both profiles have the same events in the same order, with the same formulas and long
-// names: only then do their counts compare. Gives events that have fractions in one of them the
-// same scale in both, so call it before quern_costs_new() and before counts are read. -EINVAL: *err
-// names both files and what differs.
+// Returns 0 if both profiles have the same events in the same order, with the same formulas and
+// long names: only then can their counts be compared. Gives an event that has fractions in one of
+// them the same scale in both, so call it before quern_costs_new() and before counts are read.
+// -EINVAL: *err names both files and the difference.
 QUERN_API int quern_profile_match_events(struct quern_profile *a, const char *a_name,
                                          struct quern_profile *b, const char *b_name,
                                          struct quern_error *err);
@@ -214,11 +214,11 @@ QUERN_API int quern_profile_match_events(struct quern_profile *a, const char *a_
 #define QUERN_HAS_BB   4u
 #define QUERN_HAS_CALL 8u
 #define QUERN_HAS_JUMP 16u
-// What the records hold.
+// The contents of the records.
 QUERN_API unsigned quern_profile_has(const struct quern_profile *p);
 
 struct quern_part {
-    const char *cmd; // NULL when absent, as the next three
+    const char *cmd; // NULL if absent, like the next three
     const char *creator;
     int has_pid, has_thread, has_part;
     uint64_t pid, thread, part;
@@ -261,7 +261,7 @@ struct quern_record {
     uint64_t calls;            // calls: how many; jumps: followed
     uint64_t executed;         // JCND: how often the jump was reached
     const quern_count *counts; // event_count of them; valid until the next step
-    uint64_t present;          // bit i: count i was given, not left out or '.' (the first 64)
+    uint64_t present;          // bit i: count i was given, not omitted or '.' (the first 64)
 };
 
 QUERN_API struct quern_cursor *quern_cursor_new(const struct quern_profile *p);
@@ -271,14 +271,13 @@ QUERN_API void quern_cursor_free(struct quern_cursor *c);
 
 // ---- Self costs of functions by source file ----
 
-// The lines of a function that lie in one file; code inlined from a header is a row of its own.
+// The lines of a function in one file; code inlined from a header is a row of its own.
 struct quern_row {
     uint32_t func, file;       // file: as in quern_site
     uint64_t present;          // bit i: some record gave count i (the first 64 events)
     const quern_count *counts; // event_count of them
 };
-// Rows in the order in which their first records come. Free them before the profile; they are good
-// until it changes.
+// Rows in the order of their first records. Valid until the profile changes; free them before it.
 QUERN_API struct quern_rows *quern_rows_new(const struct quern_profile *p);
 QUERN_API void quern_rows_free(struct quern_rows *r);
 QUERN_API size_t quern_rows_count(const struct quern_rows *r);
@@ -287,8 +286,8 @@ QUERN_API struct quern_row quern_rows_get(const struct quern_rows *r, size_t i);
 // ---- Costs of functions ----
 
 // Self and inclusive cost of every function, and the edges between them. Functions that call each
-// other in a circle are a cycle (strongly connected component): the inclusive cost of each member
-// is that of the whole cycle, and calls inside it add nothing.
+// other mutually are a cycle (strongly connected component): the inclusive cost of each member is
+// that of the whole cycle, and calls inside it add nothing.
 struct quern_edge {
     uint32_t caller, callee;
     uint64_t calls;
@@ -300,7 +299,7 @@ QUERN_API const quern_count *quern_costs_self(const struct quern_costs *c, uint3
 QUERN_API const quern_count *quern_costs_inclusive(const struct quern_costs *c, uint32_t func);
 // Bit i: some record of the function gave count i (the first 64 events).
 QUERN_API uint64_t quern_costs_present(const struct quern_costs *c, uint32_t func);
-// 0: in no cycle; else the number of its cycle. A function that only calls itself is in none.
+// 0: in no cycle; else the number of its cycle. A function that calls only itself is in none.
 QUERN_API uint32_t quern_costs_cycle(const struct quern_costs *c, uint32_t func);
 // Times called, from all callers (saturating at UINT64_MAX).
 QUERN_API uint64_t quern_costs_called(const struct quern_costs *c, uint32_t func);
@@ -310,7 +309,7 @@ QUERN_API struct quern_edge quern_costs_edge(const struct quern_costs *c, size_t
 // First edge of a caller, and one past its last: the edges of a function.
 QUERN_API void quern_costs_callees(const struct quern_costs *c, uint32_t func, size_t *first,
                                    size_t *end);
-// The i-th caller edge of a function as an edge number; `n` of them.
+// Edge numbers of the calls to a function; `n` of them.
 QUERN_API const uint32_t *quern_costs_callers(const struct quern_costs *c, uint32_t func,
                                               size_t *n);
 
@@ -322,34 +321,34 @@ struct quern_write_opts {
     int keep_order;          // Callgrind: records as they were read, not sorted and summed
     int no_compress_strings; // names in full, no "(id)"
     int no_compress_pos;     // absolute positions
-    int portable;            // the form every known reader takes: names and positions in full, no
-                             // jumps, all zero counts, `positions: line`, one part
+    int portable;            // the form that every known reader accepts: names and positions in
+                             // full, no jumps, all zero counts, `positions: line`, one part
     int no_lines;            // positions without lines (--dump-line=no): line 0
     int no_instr;            // drop instruction addresses
     int combine_parts;       // sum all parts into one
 };
 
-// Write beside `path` and rename: either the whole new file is there or nothing changed. "-" is
-// standard output. Costs of the same place are summed and everything is sorted (by object, file,
-// function, line), so equal profiles give equal bytes, unless keep_order. Written counts are never
-// cut: one that does not fit is an error (-EOVERFLOW); Callgrind has no negative counts in its
-// grammar, but a difference is written with them, as cg_diff does.
+// Writes beside `path` and renames: either the whole new file is there or nothing changed. "-" is
+// standard output. Unless keep_order, costs of the same place are summed and everything is sorted
+// (by object, file, function, line), so equal profiles give equal bytes. Counts are never
+// truncated: one that does not fit is an error (-EOVERFLOW). Callgrind's grammar has no negative
+// counts, but a difference is written with them, as cg_diff does.
 QUERN_API int quern_profile_write(const struct quern_profile *p, const char *path,
                                   const struct quern_write_opts *opts, struct quern_error *err);
 
 // ---- Merging and comparing ----
 
-// Sums profiles record by record, calls and jumps included. All must have the same events in the
-// same order, formulas and long names included; otherwise -EINVAL and a message that names both
-// files and lists. Memory is that of the result: each profile may be freed as soon as it was added.
+// Sums profiles record by record, including calls and jumps. All must have the same events in the
+// same order, with the same formulas and long names; otherwise -EINVAL and a message that names
+// both files and lists. Memory is that of the result: each profile may be freed once it was added.
 // Headers are those of the first.
 QUERN_API struct quern_merger *quern_merger_new(void);
 QUERN_API int quern_merger_add(struct quern_merger *m, const struct quern_profile *p,
                                const char *name, struct quern_error *err);
-// Adds the sums of `from`; its profiles count as added.
+// Adds the sums of `from`; its profiles count as added here.
 QUERN_API int quern_merger_join(struct quern_merger *m, struct quern_merger *from,
                                 struct quern_error *err);
-// The result, yours; the merger is empty afterwards.
+// The result, which the caller owns; the merger is empty afterwards.
 QUERN_API struct quern_profile *quern_merger_take(struct quern_merger *m, struct quern_error *err);
 QUERN_API void quern_merger_free(struct quern_merger *m);
 
@@ -363,10 +362,10 @@ QUERN_API struct quern_profile *quern_profile_merge_files(const char *const *pat
                                                           const struct quern_merge_opts *opts,
                                                           struct quern_error *err);
 
-// Puts the parts of `from` behind those of p, which may be new and empty: nothing is summed, so
-// that parts can be compared (the ranks of a parallel program). Each part without one gets a "desc:
-// Profile: NAME", where name is not NULL. The same events are needed, as for a merger; after
-// another error p holds half of it and can only be freed. Memory is that of all profiles.
+// Appends the parts of `from` to those of p, which may be new and empty: nothing is summed, so that
+// parts can be compared (the ranks of a parallel program). If name is not NULL, each part without
+// one gets a "desc: Profile: NAME". Both need the same events, as for a merger; after another error
+// p is incomplete and can only be freed. Memory is that of all profiles.
 QUERN_API int quern_profile_append(struct quern_profile *p, const char *p_name,
                                    const struct quern_profile *from, const char *name,
                                    struct quern_error *err);
@@ -374,7 +373,8 @@ QUERN_API int quern_profile_append(struct quern_profile *p, const char *p_name,
 // A Perl-like s/pattern/replacement/flags (flags g i m s x), any delimiter.
 QUERN_API struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *err);
 QUERN_API void quern_rewrite_free(struct quern_rewrite *r);
-// The rewritten text, to be freed with free(); NULL and errno on an error of the pattern.
+// The rewritten text, which the caller frees with free(); NULL and errno on an error of the
+// pattern.
 QUERN_API char *quern_rewrite_apply(const struct quern_rewrite *r, const char *text);
 // A copy of the profile with file and function names rewritten (either may be NULL).
 QUERN_API struct quern_profile *quern_profile_rewrite(const struct quern_profile *p,
@@ -382,7 +382,7 @@ QUERN_API struct quern_profile *quern_profile_rewrite(const struct quern_profile
                                                       const struct quern_rewrite *func,
                                                       struct quern_error *err);
 
-// new - old, record by record; with `by_func` all lines and addresses become 0 first, so that only
+// new - old, record by record; with `by_func` all lines and addresses first become 0, so that only
 // functions (and call edges) are compared.
 QUERN_API struct quern_profile *quern_profile_subtract(const struct quern_profile *new_,
                                                        const struct quern_profile *old, int by_func,

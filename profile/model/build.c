@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The builder's records: what `quern run` calls for every place that cost something.
+// The builder's records: `quern run` calls these for every place with a cost.
 #include "profile/model/stream.h"
 
 #include <errno.h>

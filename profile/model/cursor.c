@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The public cursor: a walk over the records whose counts are converted.
+// The public cursor: a walk over the records that converts their counts.
 #include "profile/model/walk.h"
 
 #include <errno.h>

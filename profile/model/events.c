@@ -50,7 +50,7 @@ int events_add(struct quern_profile *p, const char *name, size_t len)
         return -ENOMEM;
     p->event[n].scale = 1;
     p->event_count++;
-    // A definition ("event: Ir : long name") may have come before: it was kept as derived.
+    // An earlier definition ("event: Ir : long name") was stored as derived.
     i = events_find(p->derived, p->derived_count, name, len);
     if (i >= 0 && !p->derived[i].formula) {
         p->event[n].long_name = p->derived[i].long_name;
@@ -159,7 +159,7 @@ int quern_profile_find_event(const struct quern_profile *p, const char *name)
     return i < 0 ? i : i + (int)p->event_count;
 }
 
-// ---- Are two the same? ----
+// ---- Comparing ----
 
 static char *list_events(const struct quern_profile *p)
 {
@@ -179,7 +179,7 @@ static char *list_events(const struct quern_profile *p)
     return s;
 }
 
-// "X = Ir + Dr : long name", as an 'event:' line has it; "none" when nothing is said about X.
+// "X = Ir + Dr : long name", as in an 'event:' line; "none" if X has neither.
 static void definition(char *out, size_t size, const char *name, const struct event *e)
 {
     if (!e || (!e->formula && !e->long_name))
@@ -190,8 +190,8 @@ static void definition(char *out, size_t size, const char *name, const struct ev
                  e->long_name ? e->long_name : "");
 }
 
-// The first event whose formula or long name in a is not that in b, as the events that are so in *x
-// and *y; the events with counts are known to be the same. A derived one may have the name of one
+// The first event whose formula or long name in a differs from that in b; *x and *y are that event
+// in each. The events with counts are known to be the same. A derived one may have the name of one
 // with counts.
 static int other_definition(const struct quern_profile *a, const struct quern_profile *b,
                             const struct event **x, const struct event **y)
@@ -225,7 +225,7 @@ int events_same(const struct quern_profile *a, const char *a_name, const struct 
         free(eb);
         return -EINVAL;
     }
-    // A sum of derived events means nothing when they are not the same; and a header can name them
+    // A sum of derived events means nothing if they are not the same; and a header can name them
     // only once.
     const struct event *x, *y;
     if (other_definition(a, b, &x, &y) || other_definition(b, a, &y, &x)) {

@@ -9,16 +9,16 @@
 
 // Number of the event of that name among these n; -ENOENT.
 int events_find(const struct event *e, size_t n, const char *name, size_t len);
-// Event i, first those with counts, then the derived ones; behind them an event without a name.
+// Event i, first those with counts, then the derived ones; past the end an event without a name.
 const struct event *events_get(const struct quern_profile *p, size_t i);
-// Number of an event with counts, added when there is none of that name. -E2BIG: there are
+// Number of an event with counts; adds it if there is none with that name. -E2BIG: there are
 // EVENTS_MAX; -ENOMEM.
 int events_add(struct quern_profile *p, const char *name, size_t len);
-// Says the long name or the formula of an event, or both; NULL leaves one as it is. What has a
-// formula, or no counts (yet), is kept among the derived ones. 0, -E2BIG, -ENOMEM.
+// Sets the long name or the formula of an event, or both; NULL leaves one unchanged. An event with
+// a formula, or without counts (yet), is stored as derived. 0, -E2BIG, -ENOMEM.
 int events_define(struct quern_profile *p, const char *name, const char *formula,
                   const char *long_name);
-// 0 when both have the same events: names, order, formulas, long names. Otherwise -EINVAL, and an
+// 0 if both have the same events: names, order, formulas, long names. Otherwise -EINVAL, and an
 // error that names both files.
 int events_same(const struct quern_profile *a, const char *a_name, const struct quern_profile *b,
                 const char *b_name, struct quern_error *err);

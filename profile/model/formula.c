@@ -31,8 +31,8 @@ static int add_term(struct event *e, uint32_t event, int64_t factor)
     return 0;
 }
 
-// factor times the event of that name. A derived one, of those before `derived_before`, puts its
-// own terms in.
+// Adds factor times the event of that name. A derived one, of those before `derived_before`, adds
+// its own terms.
 static int add_named(const struct quern_profile *p, struct event *e, size_t derived_before,
                      const char *name, size_t len, int64_t factor)
 {
@@ -55,7 +55,7 @@ static int add_named(const struct quern_profile *p, struct event *e, size_t deri
     return 0;
 }
 
-// The number before a name, in units of 10^-9; 1 where there is none. NULL: it is too large.
+// The number before a name, in units of 10^-9; 1 if there is none. NULL: it is too large.
 static const char *get_factor(const char *s, int64_t *factor)
 {
     *factor = NANO;
@@ -153,7 +153,7 @@ int quern_profile_match_events(struct quern_profile *a, const char *a_name, stru
     return rc;
 }
 
-// v * f + add, or the end of the range that it passes.
+// v * f + add, or the nearest end of the range.
 static quern_count mul_add(quern_count v, quern_count f, quern_count add)
 {
     const quern_count max = (quern_count)(~(unsigned __int128)0 >> 1);

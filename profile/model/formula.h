@@ -7,8 +7,8 @@
 
 #include "profile/model/model.h"
 
-// Compiles the formulas, once all events are known; one that does not compile stays text and has
-// the value 0. -ENOMEM, where it is not known what they mean.
+// Compiles the formulas when all events are known; one that does not compile stays text and has the
+// value 0. -ENOMEM: not compiled.
 int formula_compile(struct quern_profile *p);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Arrays and tables that get longer.
+// Growing arrays and tables.
 #ifndef QUERN_PROFILE_GROW_H
 #define QUERN_PROFILE_GROW_H
 
@@ -9,8 +9,8 @@
 
 #include "share/table.h"
 
-// Room for n elements of that size in the array that *pointer, a pointer of any type, points to.
-// False: no memory, and the array is as it was.
+// Space for n elements of that size in the array that *pointer, a pointer of any type, points to.
+// False: no memory; the array is unchanged.
 static inline bool grow_array(void *pointer, size_t n, size_t size)
 {
     void *p;
@@ -22,8 +22,8 @@ static inline bool grow_array(void *pointer, size_t n, size_t size)
     return true;
 }
 
-// An empty table for that many entries, a power of two, in place of *t; the caller enters those
-// that there are. False: no memory, and *t is as it was.
+// Replaces *t by an empty table for that many entries, a power of two; the caller enters the
+// existing ones. False: no memory; *t is unchanged.
 static inline bool grow_table(struct table *t, size_t entries)
 {
     uint32_t *slot = calloc(table_slots(entries), sizeof(*slot));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The life of a profile, its strings and functions, and the getters that are no more than that.
+// The life of a profile, its strings and functions, and plain getters.
 #include "profile/model/model.h"
 
 #include <errno.h>

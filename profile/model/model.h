@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The shape of a profile, for the files of profile/ only. Functions, strings, parts and events are
-// tables (columns); the records, which are nearly everything a profile holds, are one byte stream.
+// tables (columns); the records, which take nearly all of a profile's memory, are one byte stream.
 //
 // Who may change what: events.c the events, formula.c their terms, parts.c the parts, stream.c the
 // records and totals, model.c the functions and strings; the reader its remarks.
@@ -37,7 +37,7 @@ struct part {
     size_t desc_count;
 };
 
-// Where the encoder, or a decoder, stands.
+// The position of the encoder, or of a decoder.
 struct place {
     uint32_t func, file, part, mask;
     uint64_t line, addr, bb;
@@ -61,7 +61,7 @@ struct quern_profile {
     size_t part_count;
 
     struct chunk *first, *last; // the records: see stream.h
-    uint8_t *out, *out_end;     // room in `last`
+    uint8_t *out, *out_end;     // free space in `last`
     struct place enc;
     uint64_t record_count;
     size_t stream_bytes;
@@ -70,13 +70,13 @@ struct quern_profile {
     quern_count *total_nano; // those of special records
     quern_count *total_shown;
 
-    struct self_rows *rows; // NULL: nobody keeps them; see self.h
+    struct self_rows *rows; // NULL: none; see self.h
 
     struct quern_diag *diag; // the first remark of each kind; msg and text are ours
     size_t diag_count;
 };
 
-// A name that is empty or "???" is no name: one spelling for the unknown, whatever the writer's.
+// A name that is empty or "???" is no name: one spelling for the unknown, whatever the writer used.
 static inline uint32_t profile_known(uint32_t s)
 {
     return s < 2 ? QUERN_NONE : s;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts: adding, their facts, copying.
+// Parts: adding, their header fields, copying.
 #include "profile/model/parts.h"
 
 #include <errno.h>

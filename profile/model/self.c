@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Self costs of functions by source file: the table, the walk that fills it, and the getters. Hot:
-// self_keep() is called whenever the reader comes to another function or source file, and the walk
-// for every record. bench: make bench-tools, "annotate".
+// the reader calls self_keep() at each change of function or source file, and the walk handles
+// every record. bench: make bench-tools, "annotate".
 #include "profile/model/self.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "profile/model/walk.h"
 
 struct quern_rows {
-    const struct self_rows *t; // those that the profile keeps, or own
+    const struct self_rows *t; // those of the profile, or own
     struct self_rows own;
 };
 
@@ -141,9 +141,9 @@ static int self_walk(struct self_rows *t, const struct quern_profile *p)
     return 0;
 }
 
-// Are the kept rows those of the profile as it is now? Records may have been added since, and an
+// Whether the stored rows are still those of the profile. Records may have been added since, and an
 // event may have got another scale from quern_profile_match_events(), or have come with a last part
-// that costs nothing.
+// without costs.
 static bool self_good(const struct quern_profile *p)
 {
     if (!p->rows || p->rows->records != p->record_count ||

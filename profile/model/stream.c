@@ -88,7 +88,7 @@ static inline uint8_t *put_position(struct quern_profile *p, uint8_t *o,
     return o;
 }
 
-// Where a call or a jump leads, and how often.
+// The target of a call or a jump, and how often.
 static inline uint8_t *put_target(struct quern_profile *p, uint8_t *o,
                                   const struct quern_record *rec, unsigned mask)
 {

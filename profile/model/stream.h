@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The records of a profile - costs, calls, jumps - as one byte stream in chunks, because most of
-// their numbers are small: a cost line takes 3-6 bytes here, less than in the file, where fixed
-// columns of 64-bit counts would take 100 with the thirteen events of the cache simulation. This
-// side writes it; walk.h reads it.
+// their numbers are small: a cost line takes 3-6 bytes, less than in the file; fixed columns of
+// 64-bit counts would take 100 with the thirteen events of the cache simulation. This side writes
+// it; walk.h reads it.
 //
 //   stream  := record*
 //   record  := op [more] body         op = kind | ncounts << 3 | 0x80 when counts are special
@@ -16,8 +16,9 @@
 //   pos     := line? addr? bb?        zigzag varint differences to the record before, by mask
 //   counts  := ncounts varints; special: zigzag varints of up to 128 bits, in units of 10^-9
 //
-// ncounts is what the line had, zeros at its end included, because "0" and nothing are shown
-// differently; 15 means that a varint with the number follows op. A record never crosses a chunk.
+// ncounts is the number of counts in the line, including zeros at its end, because "0" and nothing
+// are shown differently; 15 means that a varint with the number follows op. A record never crosses
+// a chunk.
 #ifndef QUERN_PROFILE_STREAM_H
 #define QUERN_PROFILE_STREAM_H
 
@@ -54,12 +55,13 @@ struct chunk {
     uint8_t data[];
 };
 
-// A record of n counts at most: op, how many, present, and 8 more numbers, then the counts.
+// The maximum size of a record of n counts: op, their number, present, and 8 more numbers, then the
+// counts.
 #define ROOM_NEEDED(n) ((size_t)128 + (n) * (VARINT_WIDE_MAX + 1))
 
-// Makes room for at least one more record with n counts: 0, or -ENOMEM.
+// Makes space for at least one more record with n counts: 0, or -ENOMEM.
 int stream_room(struct quern_profile *p, size_t n);
-// Says what the following records belong to: 0, or -ENOMEM.
+// Sets what the following records belong to: 0, or -ENOMEM.
 int stream_context(struct quern_profile *p, uint32_t func, uint32_t file, uint32_t part,
                    unsigned mask);
 // Adds any record, counts in units of their events' scales; those of costs are added to the totals.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Interned strings for libquern: called for every name definition a reader meets, not for
-// every line (ids are looked up in arrays), so a plain table with linear probing is enough.
+// Interned strings for libquern. A reader needs one for every name definition, not for every line
+// (ids are looked up in arrays), so a plain table with linear probing is enough.
 #include "profile/model/strset.h"
 
 #include <stdlib.h>

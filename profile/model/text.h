@@ -9,14 +9,14 @@
 
 #include "quern/profile.h"
 
-// A copy of len bytes and a NUL, to be freed; NULL: no memory.
+// A copy of len bytes and a NUL, which the caller frees; NULL: no memory.
 char *text_dup(const char *s, size_t len);
-// Puts a copy of s, up to its NUL, in place of *field: 0, or -ENOMEM and *field as it was.
+// Replaces *field by a copy of s, up to its NUL: 0, or -ENOMEM with *field unchanged.
 int text_set(char **field, const char *s);
 // Whether both are the same text, or both NULL.
 bool text_same(const char *a, const char *b);
-// Fills *err (NULL: nothing): an errno value, the file the fault is in (NULL: none; cut at the
-// front when too long), and a sentence.
+// Fills *err (NULL: nothing): an errno value, the file with the error (NULL: none; its beginning
+// cut off if too long), and a message.
 void text_error(struct quern_error *err, int code, const char *file, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

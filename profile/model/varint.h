@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers of 7 bits a byte, low ones first, the top bit set in all bytes but the last: the record
-// stream is made of them. The one place that knows how; readers encode with the inline parts.
+// Numbers in 7 bits a byte, low ones first, the top bit set in all bytes but the last: the elements
+// of the record stream. Only this file knows the encoding; readers encode with the inline parts.
 //
-// put_*: write at o, where the caller has made room, and return the byte behind what was written.
-// get_*: read at i, where a whole number stands, and return the byte behind it.
+// put_*: write at o, where the caller has made space, and return the byte after the number.
+// get_*: read at i, where a complete number must be, and return the byte after it.
 #ifndef QUERN_PROFILE_VARINT_H
 #define QUERN_PROFILE_VARINT_H
 
@@ -54,7 +54,7 @@ static inline const uint8_t *get_varint32(const uint8_t *i, uint32_t *v)
     return i;
 }
 
-// n numbers, of whatever width, left out.
+// Skips n numbers of any width.
 static inline const uint8_t *skip_varints(const uint8_t *i, size_t n)
 {
     for (; n > 0; i++)
@@ -63,7 +63,7 @@ static inline const uint8_t *skip_varints(const uint8_t *i, size_t n)
 }
 
 // Difference of two positions, wrapping on purpose: positions are 64 bits, so any difference is.
-// The sign is the lowest bit ("zigzag"), so that small differences are short either way.
+// The sign is the lowest bit ("zigzag"), so small differences are short in both directions.
 static inline uint8_t *put_delta(uint8_t *o, uint64_t now, uint64_t before)
 {
     uint64_t d = now - before;
@@ -71,7 +71,7 @@ static inline uint8_t *put_delta(uint8_t *o, uint64_t now, uint64_t before)
     return put_varint(o, d << 1 ^ (0 - (d >> 63)));
 }
 
-// *pos is the position before and becomes the one now.
+// *pos is the position before and becomes the current one.
 static inline const uint8_t *get_delta(const uint8_t *i, uint64_t *pos)
 {
     uint64_t z;

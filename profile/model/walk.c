@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads the record stream, one record at a time. Hot: everything that is asked of a profile comes
-// through walk_next(). bench: make bench-tools, "annotate" and "merge".
+// Reads the record stream, one record at a time. Hot: every question about a profile goes through
+// walk_next(). bench: make bench-tools, "annotate" and "merge".
 #include "profile/model/walk.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ void walk_init(struct walk *w, const struct quern_profile *p)
     w->at.func = w->at.file = QUERN_NONE;
     if (p->first) {
         walk_enter(w, p, p->first);
-        // The last chunk ends where the encoder stands; remember it as used.
+        // The last chunk ends at the encoder's position: store that as used.
         p->last->used = (size_t)(p->out - p->last->data);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads the record stream (drawn in stream.h) without conversion: what the cursor, the merger, the
-// tables of costs and the writers are made of.
+// Reads the record stream (drawn in stream.h) without conversion. The cursor, the merger, the
+// tables of costs and the writers use it.
 #ifndef QUERN_PROFILE_WALK_H
 #define QUERN_PROFILE_WALK_H
 
@@ -11,9 +11,9 @@ struct walk {
     const struct chunk *chunk;
     const uint8_t *in, *end;
     struct place at;
-    // The record last met:
+    // The current record:
     unsigned op;      // OP_COST .. OP_JCND
-    unsigned special; // not 0: the counts are wide ones, in units of 10^-9
+    unsigned special; // not 0: the counts are wide, in units of 10^-9
     size_t ncounts;
     uint64_t present; // bit i: count i was given (of the first 64)
     struct quern_site to;
@@ -21,7 +21,7 @@ struct walk {
 };
 
 void walk_init(struct walk *w, const struct quern_profile *p);
-// 1: the fields are set, and counts follow at w->in: one of the calls below must be next. 0: end.
+// 1: the fields are set, and the counts are at w->in: one of the calls below must be next. 0: end.
 int walk_next(struct walk *w);
 
 // Counts of 64 bits (w->special == 0) into v[ncounts].

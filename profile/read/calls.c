@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls and jumps: kept until the line with their place and cost has come.
+// Calls and jumps: stored until the line with their place and cost has been read.
 #include "profile/read/calls.h"
 
 #include <errno.h>

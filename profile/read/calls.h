@@ -7,9 +7,9 @@
 
 #include "profile/read/reader.h"
 
-// What stands behind "calls="; end: the newline.
+// The text after "calls="; end: the newline.
 void calls_line(struct reader *r, const char *s, const char *end);
-// What stands behind "jump=" or "jcnd=":
+// The text after "jump=" or "jcnd=":
 // jump=N target | jcnd=followed/executed target | jcnd=executed followed target
 void calls_jump_line(struct reader *r, const char *s, const char *end, bool conditional);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Hot: plain_lines() and fast_cost(). Plain cost lines are parsed and encoded in one go, without a
-// function call: those behind one another by the first, those of calls, and of profiles whose
-// columns are rarer, by the second. Whatever they do not understand at once goes, from the start of
-// the line, to cost_line(), which understands everything; quern_read_opts.no_fast sends all of them
-// there. What was tried to make it faster: docs/design/020-reading.md. bench: make bench-tools,
-// "read".
+// Hot: plain_lines() and fast_cost(). They parse and encode plain cost lines in one step, without a
+// function call: the first handles consecutive ones, the second those of calls, and of profiles
+// with rarer columns. A line that they do not understand at once goes, from its start, to
+// cost_line(), which understands everything; with quern_read_opts.no_fast all of them do.
+// Experiments to make it faster: docs/design/020-reading.md. bench: make bench-tools, "read".
 #include "profile/read/cost.h"
 
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "profile/read/position.h"
 #include "profile/read/record.h"
 
-// A plain cost line: the byte behind its newline, or NULL for cost_line(). @hot
+// A plain cost line. Returns the byte after its newline, or NULL for cost_line(). @hot
 static inline const char *fast_cost(struct reader *r, const char *s)
 {
     struct quern_profile *p = r->p;
@@ -89,7 +88,7 @@ static enum layout layout_of(const struct reader *r)
     return LAYOUT_OTHER;
 }
 
-// A column and the blank behind it: moves *pos and writes the difference. NULL: not plain. @hot
+// A column and the blank after it: advances *pos and writes the difference. NULL: not plain. @hot
 static inline __attribute__((always_inline)) const char *plain_column(const char *s, uint64_t *pos,
                                                                       uint64_t *zigzag)
 {
@@ -113,8 +112,8 @@ static inline __attribute__((always_inline)) const char *plain_column(const char
     return s + 1;
 }
 
-// A plain line: its counts from s on are added to sum and written to *out; *n: how many they are.
-// The newline behind them, or NULL, with nothing added. @hot
+// A plain line: adds its counts from s on to sum and writes them to *out; *n: their number. Returns
+// the newline after them, or NULL with nothing added. @hot
 static inline __attribute__((always_inline)) const char *plain_counts(const char *s, size_t max,
                                                                       quern_count *sum,
                                                                       uint8_t **out, size_t *n)
@@ -149,9 +148,9 @@ static inline __attribute__((always_inline)) const char *plain_counts(const char
     return NULL;
 }
 
-// Plain cost lines, none of a call, from s to the line that is none, or not plain, or has no room.
-// *last: where the last of them begins, or NULL. What the reader and the profile say is the same as
-// if each had come by itself. @hot
+// Plain cost lines, none of a call, from s to the first line that is something else, is not plain,
+// or does not fit. *last: the start of the last of them, or NULL. The state of reader and profile
+// is the same as if each line had been read alone. @hot
 static inline __attribute__((always_inline)) const char *plain_lines_of(
     struct reader *r, const char *s, const char *end, const char **last, bool has_addr,
     bool has_line)
@@ -165,7 +164,7 @@ static inline __attribute__((always_inline)) const char *plain_lines_of(
     uint8_t *out = p->out;
 
     *last = NULL;
-    // What jumps and calls have moved is not known to the differences in the text.
+    // The differences in the text do not include the moves by jumps and calls.
     if (!out || (has_line && line_zigzag) || (has_addr && addr_zigzag))
         return s;
     while (s < end && cost_begins(*s) && (size_t)(limit - out) >= room) {
@@ -195,7 +194,7 @@ static inline __attribute__((always_inline)) const char *plain_lines_of(
     }
     if (!lines)
         return s;
-    r->line += lines - 1; // the first was counted by who called
+    r->line += lines - 1; // the caller has counted the first
     r->sum_widest = widest;
     r->part_body = true;
     if (has_line)
@@ -221,8 +220,8 @@ static const char *plain_lines(struct reader *r, const char *s, const char *end,
     return s;
 }
 
-// Behind a jump: "* *" or "*", the line with its place where that is the place of the line before.
-// The byte behind its newline, or NULL for cost_line().
+// After a jump: "* *" or "*", the line with its place if that is the place of the line before.
+// Returns the byte after its newline, or NULL for cost_line().
 static const char *jump_place(struct reader *r, const char *s)
 {
     if (!r->map_count)
@@ -242,8 +241,8 @@ static const char *jump_place(struct reader *r, const char *s)
     return s + 1;
 }
 
-// The counts of a line, summed by event in r->wide. *present: bit i is event i. Returns the number
-// of events that have or could have one: none behind it has.
+// The counts of a line, summed by event in r->wide. *present: bit i is event i. Returns how many
+// events have or could have a count: later ones have none.
 static size_t get_counts(struct reader *r, const char *s, const char *end, uint64_t *present)
 {
     size_t n = 0, used = 0;
@@ -271,7 +270,7 @@ static size_t get_counts(struct reader *r, const char *s, const char *end, uint6
     return used;
 }
 
-// Writes the record of a line with these counts, of a call if one waits for it.
+// Writes the record of a line with these counts; that of a call if one is pending.
 static void put_counts(struct reader *r, size_t used, uint64_t present)
 {
     struct quern_profile *p = r->p;
@@ -371,7 +370,7 @@ const char *cost_lines(struct reader *r, const char *s, const char *end)
     }
 }
 
-// Bit 7 of each byte of the eight at s that is a newline.
+// Sets bit 7 of each of the eight bytes at s that is a newline.
 static inline uint64_t newlines(const char *s)
 {
     const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
@@ -382,7 +381,7 @@ static inline uint64_t newlines(const char *s)
     return ~(((x & low) + low) | x | low);
 }
 
-// Behind the next newline.
+// Returns the byte after the next newline.
 static inline const char *next_line(const char *s)
 {
     uint64_t found;
@@ -392,7 +391,7 @@ static inline const char *next_line(const char *s)
     return s + __builtin_ctzll(found) / 8 + 1;
 }
 
-// Has the function of the lines behind s, without their records. False: the line at s is for
+// Gives the lines after s their function, without their records. False: the line at s is for
 // cost_line().
 static bool belongs(struct reader *r)
 {
@@ -403,8 +402,8 @@ static bool belongs(struct reader *r)
     return true;
 }
 
-// Plain cost lines, whose counts are passed over: from s to the line that is none, or not plain.
-// *last: where the last of them begins, or NULL. @hot
+// Plain cost lines without their counts: from s to the first line that is something else or not
+// plain. *last: the start of the last of them, or NULL. @hot
 static const char *follow_plain(struct reader *r, const char *s, const char *end, const char **last)
 {
     struct place *enc = &r->p->enc;
@@ -433,7 +432,7 @@ static const char *follow_plain(struct reader *r, const char *s, const char *end
     }
     if (!lines)
         return s;
-    r->line += lines - 1; // the first was counted by who called
+    r->line += lines - 1; // the caller has counted the first
     memcpy(r->pos, pos, sizeof(pos));
     if (r->mask & QUERN_HAS_LINE)
         enc->line = pos[COL_LINE];

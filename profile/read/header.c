@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Header lines. Cold: a well-formed file comes here a few dozen times.
+// Header lines. Cold: a well-formed file has a few dozen.
 #include "profile/read/header.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "profile/read/part.h"
 #include "profile/read/record.h"
 
-// A copy, to be freed; NULL: no memory, and r->stop says so.
+// A copy, which the caller frees; NULL: no memory, and r->stop is set.
 static char *copy(struct reader *r, const char *s, const char *end)
 {
     char *d = text_dup(s, (size_t)(end - s));
@@ -24,7 +24,7 @@ static char *copy(struct reader *r, const char *s, const char *end)
     return d;
 }
 
-// What is no number leaves *out and *has as they were.
+// If it is not a number, *out and *has do not change.
 static void header_number(struct reader *r, const char *s, const char *end, uint64_t *out,
                           bool *has)
 {
@@ -276,7 +276,7 @@ void header_junk(struct reader *r, const char *s, size_t n)
         remark(r, DIAG_JUNK, s, "not a line of the format; ignored");
 }
 
-// A header is where it should be, or begins a part, or is remarked upon. s: its line.
+// A header must be at its place or begin a part; otherwise makes a remark. s: its line.
 static void place_header(struct reader *r, enum key key, const char *s)
 {
     bool anywhere = key == K_SUMMARY || key == K_TOTALS || key == K_EVENTS;
@@ -310,7 +310,7 @@ static void header_version(struct reader *r, const char *s, const char *end)
         remark(r, DIAG_VERSION, s, "version above 1: read as if it were 1");
 }
 
-// What stands behind the colon.
+// The text after the colon.
 static void take_header(struct reader *r, enum key key, const char *s, const char *end)
 {
     struct part *part = &r->p->part[r->p->part_count - 1];
@@ -364,7 +364,7 @@ void header_line(struct reader *r, const char *s, size_t n)
     }
     bool sums = key == K_SUMMARY || key == K_TOTALS;
     if (r->half && (r->follows ? r->part_body : !sums)) {
-        r->stop = -EAGAIN; // parts are for the first of the pair
+        r->stop = -EAGAIN; // only the first of the pair handles parts
         return;
     }
     if (*v == '=')

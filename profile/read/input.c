@@ -14,7 +14,7 @@
 #include <zstd.h>
 
 #define RAW_SIZE ((size_t)128 << 10)
-// Of what may be a plain file, to find out: this part is copied twice.
+// Of a possibly plain file, to detect its format: this part is copied twice.
 #define FIRST_SIZE ((size_t)4 << 10)
 
 enum { PLAIN, GZIP, ZSTD };
@@ -41,7 +41,7 @@ static ssize_t read_stored(struct input *in, void *buf, size_t n)
     return got;
 }
 
-// Keeps what is left at the front and reads more behind it.
+// Moves the remaining bytes to the front and reads more after them.
 static int refill(struct input *in)
 {
     if (in->raw_pos) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes of a profile from a file, standard input or memory, unpacked from gzip or zstd when the
-// first bytes say so. Called only by the reader. Never prints; a broken archive is a flag, because
-// what was unpacked before the break is worth reading.
+// Bytes of a profile from a file, standard input or memory, unpacked from gzip or zstd if the first
+// bytes say so. Only the reader calls it. Never prints; a broken archive sets a flag, because what
+// was unpacked before the damage is worth reading.
 #ifndef QUERN_PROFILE_INPUT_H
 #define QUERN_PROFILE_INPUT_H
 

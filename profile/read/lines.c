@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tells lines apart by their first bytes. Hot: lines_read() and the name lines.
+// Distinguishes lines by their first bytes. Hot: lines_read() and the name lines.
 #include "profile/read/lines.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static inline bool is_word(const char *s, const char *word)
     return memcmp(s, word, strlen(word)) == 0;
 }
 
-// "fn=" and its like: of whom the costs are that follow. False: none of these.
+// "fn=" and the like: sets whose costs follow. False: none of these.
 static bool own_line(struct reader *r, const char *s, const char *end)
 {
     if (is_word(s, "fn")) {
@@ -48,7 +48,7 @@ static bool own_line(struct reader *r, const char *s, const char *end)
     return true;
 }
 
-// "cfn=", "jfi=" and their like: who is called or jumped to. False: none of these.
+// "cfn=", "jfi=" and the like: sets the target of a call or jump. False: none of these.
 static bool other_line(struct reader *r, const char *s, const char *end)
 {
     r->callgrind |= *s == 'c' && (s[1] == 'f' || is_word(s, "cob"));
@@ -97,7 +97,7 @@ static void word_line(struct reader *r, const char *s, const char *end)
     }
 }
 
-// A line that begins with neither a letter nor a number, nor is empty. end: its newline.
+// A line that begins with neither a letter nor a digit and is not empty. end: its newline.
 static void odd_line(struct reader *r, const char *s, const char *end)
 {
     const char *t = s;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Which line is which.
+// Dispatches lines by kind.
 
 #ifndef QUERN_PROFILE_LINES_H
 #define QUERN_PROFILE_LINES_H
 
 #include "profile/read/reader.h"
 
-// Reads a whole buffer of whole lines, or up to the line at which the reader gives up.
+// Reads a buffer of whole lines, up to its end or to the line at which the reader gives up.
 void lines_read(struct reader *r, const char *s, const char *end);
 
 #endif

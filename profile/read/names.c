@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables of ids, and names made of them. Every "fn=", "fl=" and "ob=" line comes here.
+// Tables of ids, and names made of them. Hot: every "fn=", "fl=" and "ob=" line comes here.
 #include "profile/read/names.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 
 #include "profile/model/grow.h"
 
-// Ids up to this, and four times what is there, are kept by number. Callgrind counts its functions
-// in the order of their symbols: a compiler of which 7,000 functions ran has ids up to 114,378.
+// Ids below this plus four times the array's size are in the array. Callgrind numbers functions in
+// the order of their symbols: a compiler that ran 7,000 functions has ids up to 114,378.
 #define ID_NEAR (1u << 18)
 
-// Keeps all ids up to `id`, and more, by number.
+// Makes all ids up to `id`, and more, array entries.
 static bool grow_dense(struct idtab *t, uint64_t id)
 {
     size_t cap = id + id / 2 + 1024;
@@ -22,7 +22,7 @@ static bool grow_dense(struct idtab *t, uint64_t id)
         return false;
     for (size_t i = t->dense_cap; i < cap; i++)
         t->dense[i] = QUERN_NONE;
-    // Those that were far until now move over.
+    // Moves ids over that were far before.
     for (uint32_t i = 0; i < t->far_count; i++)
         if (t->far[i].id >= t->dense_cap && t->far[i].id < cap)
             t->dense[t->far[i].id] = t->far[i].str;
@@ -49,13 +49,13 @@ static bool grow_far(struct idtab *t)
     return true;
 }
 
-// Where the string of an id is kept, QUERN_NONE when it has none yet; good until the next call.
+// Where the string of an id is stored, QUERN_NONE if it has none yet; valid until the next call.
 // NULL: no memory.
 static uint32_t *id_string(struct reader *r, struct idtab *t, uint64_t id)
 {
     if (id < t->dense_cap)
         return &t->dense[id];
-    // Ids of known writers count up from 0 or 1; anything far ahead goes to the other table.
+    // Ids of known writers count up from 0 or 1; much larger ones go to the other table.
     if (id < 4 * t->dense_cap + ID_NEAR && id < UINT32_MAX) {
         if (grow_dense(t, id))
             return &t->dense[id];
@@ -144,7 +144,7 @@ static uint32_t intern(struct reader *r, const char *s, size_t n)
     return v;
 }
 
-// Decimal or hexadecimal id after "("; NULL when it is none.
+// Decimal or hexadecimal id after "("; NULL if it is not one.
 static const char *parse_id(const char *s, uint64_t *id)
 {
     uint64_t v = 0;

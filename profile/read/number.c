@@ -11,14 +11,14 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// Largest magnitude kept, 10^20: above 2^64, and 10^9 records of it in units of 10^-9 still sum to
+// Largest magnitude: 10^20 is above 2^64, and 10^9 records of it in units of 10^-9 still sum to
 // less than 2^127.
 #define WIDE_MAX ((quern_count)1000000000000000000 * 100 * NANO)
 
 struct number {
     quern_count v; // the digits, then in units of 10^-9
     bool over;     // above WIDE_MAX
-    bool lost;     // digits behind the ninth of the fraction, other than 0
+    bool lost;     // digits after the ninth of the fraction, other than 0
 };
 
 static const char *get_hex(const char *s, const char *end, struct number *x)
@@ -33,7 +33,8 @@ static const char *get_hex(const char *s, const char *end, struct number *x)
     return s;
 }
 
-// Collects digits, only nine of those behind the point. *point: how many these are. NULL: no digit.
+// Collects digits, at most nine of those after the point. *point: how many those are. NULL: no
+// digit.
 static const char *get_digits(const char *s, const char *end, struct number *x, int *point)
 {
     bool any = false, behind = false;
@@ -60,7 +61,7 @@ static const char *get_digits(const char *s, const char *end, struct number *x, 
     return any ? s : NULL;
 }
 
-// "e-9" and the like; what is none of it stays.
+// "e-9" and the like; other text is not consumed.
 static const char *get_exponent(const char *s, const char *end, int *exponent)
 {
     const char *digits = s + 1;

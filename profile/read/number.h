@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers: the usual ones at once, and any that a writer may have put.
+// Numbers: fast paths for the usual ones, and any form that a writer may use.
 
 #ifndef QUERN_PROFILE_NUMBER_H
 #define QUERN_PROFILE_NUMBER_H
@@ -8,17 +8,17 @@
 #include "profile/read/reader.h"
 
 // Any number: decimal, hexadecimal, sign, fraction, exponent. *nano is in units of 10^-9. Returns
-// its end, or NULL when it is no number.
+// its end, or NULL if it is not a number.
 const char *number_any(struct reader *r, const char *s, const char *end, quern_count *nano);
-// The same for a count in the body, '.' for zero among them, with the remarks; marks events with
+// The same for a count in the body, including '.' for zero, with the remarks; marks events with
 // fractions.
 const char *number_count(struct reader *r, const char *s, const char *end, quern_count *nano,
                          uint32_t event);
-// A whole number behind "calls=" and its like; zero, with a remark, where there is none. Returns
-// the end of the word.
+// A whole number after "calls=" and the like; zero, with a remark, if there is none. Returns the
+// end of the word.
 const char *number_whole(struct reader *r, const char *s, const char *end, uint64_t *v);
 
-// Decimal number of at most 19 digits; *ok is cleared when there is none or more. @hot
+// Decimal number of at most 19 digits; clears *ok if there is none or it has more. @hot
 static inline const char *number_fast(const char *s, uint64_t *v, bool *ok)
 {
     uint64_t x = (unsigned char)(*s - '0');

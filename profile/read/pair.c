@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Two threads for one file: pair.h says how. Between two stretches both readers are in the same
-// state, names and functions by number included, so nothing has to be translated.
+// Two threads for one file; pair.h describes how. Between two stretches both readers are in the
+// same state, including names and functions by number, so nothing has to be translated.
 #include "profile/read/pair.h"
 
 #include <errno.h>
@@ -20,19 +20,19 @@
 #include "profile/read/record.h"
 #include "profile/read/stretch.h"
 
-// Measured with a file of 11.8 MB: 0.5 MB a tenth slower, 2 MB no faster and out of the cache.
+// Measured with a file of 11.8 MB: 0.5 MB is a tenth slower, 2 MB no faster and exceeds the cache.
 #define PAIR_BYTES ((size_t)1 << 21)
-// That part of a stretch, in front of the cut, is always followed with its places: 32 KB. Where
-// every column is told anew there, what lies before need not be: Callgrind tells what is further
-// away than 100; Quern does so once only.
+// The part of a stretch before the cut that is always followed with its places: 1/64, 32 KB. If it
+// states every column anew, the text before it need not be followed: Callgrind does that for any
+// place further away than 100; Quern only once.
 #define PLACES_PART 64
-// The first "fn=" of a file is looked for within so much.
+// The search for the first "fn=" of a file covers this much.
 #define HEADER_BYTES ((size_t)1 << 16)
 
 // The usual 8 MB count where memory is limited.
 #define STACK_BYTES ((size_t)1 << 20)
 
-// What a reader knows when it comes to a line, apart from its names and functions.
+// The reader's state at a line, apart from its names and functions.
 struct state {
     uint64_t line, pos[COLUMNS_MAX];
     uint32_t names, funcs, events, parts, ob, fl, src, fn, cob, cfl, cfn, jfl, jfn;
@@ -45,7 +45,7 @@ struct state {
 };
 
 enum turn {
-    TURN_NONE, // of the second: it waits for a stretch
+    TURN_NONE, // the second waits for a stretch
     TURN_WORK,
     TURN_END,
 };
@@ -58,17 +58,17 @@ struct pair {
     enum turn turn;
     pthread_mutex_t lock; // of `turn`
     pthread_cond_t changed;
-    // `head`: what lies before `begin` the first has read, the second not; `places`: from there on
-    // the second follows places.
+    // `head` to `begin`: the first has read it, the second not; from `places` on the second follows
+    // places.
     const char *head, *begin, *places, *cut, *end;
-    // The second's when it came to the cut:
+    // The second's state at the cut:
     struct state at_cut;
     uint32_t given[3];                 // names, by kind of id
     uint32_t names_known, funcs_known; // at the beginning of the stretch, the same in both
     bool failed;
 };
 
-static struct idtab *lineids_of(struct reader *r, int kind)
+static struct idtab *ids_of(struct reader *r, int kind)
 {
     return kind == 0 ? &r->ob_ids : kind == 1 ? &r->fl_ids : &r->fn_ids;
 }
@@ -108,7 +108,7 @@ static struct state state_of(const struct reader *r)
 
 // ---- The second ----
 
-// Throws away the records and costs of a reader, whose place in the stream stays.
+// Discards the records and costs of a reader, but not its place in the stream.
 static void forget_records(struct reader *r)
 {
     struct quern_profile *p = r->p;
@@ -125,7 +125,7 @@ static void forget_records(struct reader *r)
         r->stop = -ENOMEM;
 }
 
-// Its part of a stretch.
+// The second's part of a stretch.
 static void second_read(struct pair *w)
 {
     struct reader *r = &w->second;
@@ -142,7 +142,7 @@ static void second_read(struct pair *w)
         return;
     }
     for (int k = 0; k < 3; k++)
-        w->given[k] = lineids_of(r, k)->given_count;
+        w->given[k] = ids_of(r, k)->given_count;
     w->at_cut = state_of(r);
     free(r->summary);
     free(r->totals);
@@ -164,7 +164,7 @@ static void set_turn(struct pair *w, enum turn turn)
     pthread_mutex_unlock(&w->lock);
 }
 
-// Until it is another turn than `turn`; returns which.
+// Waits until the turn is not `turn`; returns it.
 static enum turn wait_turn(struct pair *w, enum turn turn)
 {
     enum turn now;
@@ -187,7 +187,7 @@ static void *second_run(void *arg)
     return NULL;
 }
 
-// The second begins with its part of a stretch. Signals are for the threads of the caller.
+// Starts the second on its part of a stretch. Only the caller's threads get signals.
 static bool start(struct pair *w)
 {
     pthread_attr_t attr;
@@ -206,7 +206,7 @@ static bool start(struct pair *w)
     return w->running;
 }
 
-// ---- The seam ----
+// ---- The cut ----
 
 static bool same_names(const struct pair *w, const struct reader *r)
 {
@@ -224,12 +224,12 @@ static bool same_names(const struct pair *w, const struct reader *r)
 static bool same_ids(struct pair *w, struct reader *r)
 {
     for (int k = 0; k < 3; k++)
-        if (!names_same(lineids_of(r, k), lineids_of(&w->second, k), w->given[k]))
+        if (!names_same(ids_of(r, k), ids_of(&w->second, k), w->given[k]))
             return false;
     return true;
 }
 
-// Did the first come to the cut as the second expected?
+// Whether the first came to the cut in the state that the second expected.
 static bool fits(struct pair *w, struct reader *r)
 {
     struct state now = state_of(r);
@@ -238,7 +238,7 @@ static bool fits(struct pair *w, struct reader *r)
            same_ids(w, r);
 }
 
-// Gives the first all names, ids and functions that the second met behind the cut.
+// Gives the first all names, ids and functions that the second read after the cut.
 static bool take_names(struct reader *r, struct pair *w)
 {
     struct reader *from = &w->second;
@@ -251,7 +251,7 @@ static bool take_names(struct reader *r, struct pair *w)
         if (quern_profile_func(p, q->func[i].object, q->func[i].file, q->func[i].name) != i)
             return false;
     for (int k = 0; k < 3; k++)
-        if (!names_take(r, lineids_of(r, k), lineids_of(from, k), w->given[k]))
+        if (!names_take(r, ids_of(r, k), ids_of(from, k), w->given[k]))
             return false;
     return true;
 }
@@ -305,7 +305,7 @@ static void take_sums(quern_count **to, size_t *to_count, uint64_t *to_line, que
     *from = NULL;
 }
 
-// The first goes on where the second ended. False: no memory, and the reader gives up.
+// The first continues where the second ended. False: no memory, and the reader gives up.
 static bool join(struct reader *r, struct pair *w)
 {
     struct reader *from = &w->second;
@@ -354,11 +354,11 @@ void pair_begin(struct reader *r)
 {
     cpu_set_t cpus;
 
-    // How much of a damaged archive can be used depends on how much is asked for at a time: these
-    // are read in the pieces of one thread.
+    // How much of a damaged archive is readable depends on the size of each request: these are read
+    // in the pieces of one thread.
     if (r->opts->threads < 2 || !r->fast || r->in.packed)
         return;
-    // One that is asked for by its bytes is for a test.
+    // With pair_bytes it is a test: always a pair.
     if (!r->opts->pair_bytes &&
         (sched_getaffinity(0, sizeof(cpus), &cpus) < 0 || CPU_COUNT(&cpus) < 2))
         return;
@@ -399,7 +399,7 @@ static const char *last_fn(const char *begin, const char *at)
     return NULL;
 }
 
-// Does each column stand there once that does not depend on the line before?
+// Whether each column occurs at least once as a value that does not depend on the line before.
 static bool tells_places(const struct reader *r, const char *s, const char *end)
 {
     unsigned missing = r->col_count ? (1u << r->col_count) - 1 : 0;
@@ -418,7 +418,7 @@ static bool tells_places(const struct reader *r, const char *s, const char *end)
     return !missing;
 }
 
-// Where both come to their ends at the same time.
+// Chooses the cut so that both finish at the same time.
 static void find_cut(struct pair *w, const struct reader *r)
 {
     const char *at = w->begin + (w->end - w->begin) / 16 * 9;
@@ -431,8 +431,8 @@ static void find_cut(struct pair *w, const struct reader *r)
         w->places = at;
 }
 
-// Reads what comes before the first costs, if they come soon: without knowing the columns no cut
-// can be found behind which the second need not follow places.
+// Reads the text before the first costs, if they come soon: without known columns there is no cut
+// after which the second need not follow places.
 static void read_header(struct pair *w, struct reader *r)
 {
     size_t size = (size_t)(w->end - w->begin);
@@ -455,10 +455,10 @@ void pair_read(struct reader *r, const char *s, const char *end)
     w->names_known = r->p->str.count;
     w->funcs_known = r->p->func_count;
     for (int k = 0; k < 3; k++) {
-        names_note(lineids_of(r, k));
-        names_note(lineids_of(&w->second, k));
+        names_note(ids_of(r, k));
+        names_note(ids_of(&w->second, k));
     }
-    // What is short is the end, or comes through a pipe.
+    // A short stretch is the end, or comes from a pipe.
     if ((size_t)(end - s) >= pair_bytes(r) / 2) {
         if (!r->map_count)
             read_header(w, r);
@@ -500,7 +500,7 @@ void pair_end(struct reader *r)
     quern_profile_free(w->second.p);
     part_free(&w->second);
     for (int k = 0; k < 3; k++)
-        names_note_no_more(lineids_of(r, k));
+        names_note_no_more(ids_of(r, k));
     free(w);
     r->pair = NULL;
 }

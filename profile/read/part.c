@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts: checks the sums that were written against those of the lines. Cold.
+// Parts: compares the written sums with those of the lines. Cold.
 #include "profile/read/part.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "profile/read/names.h"
 #include "profile/read/record.h"
 
-// Totals as they stand now become the start of the next part.
+// The current totals become the start of the next part.
 static void mark_base(struct reader *r)
 {
     for (size_t i = 0; i < r->p->event_count; i++) {
@@ -69,8 +69,8 @@ void part_end(struct reader *r)
         check_totals(r, "summary", r->summary, r->summary_count, r->summary_line, true);
     if (r->totals)
         check_totals(r, "totals", r->totals, r->totals_count, r->totals_line, false);
-    // Without the lines that Cachegrind begins with, it is what the specification of Callgrind's
-    // format shows as the smallest profile.
+    // Without the lines with which Cachegrind begins, it is the smallest profile in the
+    // specification of Callgrind's format.
     if (r->part_body && !r->summary && !r->totals && !parts_have_description(r->p))
         r->callgrind = true;
     if (!r->callgrind && r->part_body && !r->summary && !r->totals) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where a part of a profile begins and ends; whether its lines sum to what its header says.
+// Where a part of a profile begins and ends; whether its lines sum up to what its header says.
 
 #ifndef QUERN_PROFILE_PART_H
 #define QUERN_PROFILE_PART_H
@@ -11,9 +11,9 @@
 void part_end(struct reader *r);
 // Ends it and begins another.
 void part_begin(struct reader *r);
-// Room for the counts of all events: 0, or -ENOMEM.
+// Space for the counts of all events: 0, or -ENOMEM.
 int part_prepare_counts(struct reader *r);
-// Frees what the reader holds besides its profile, its text and its input.
+// Frees what the reader owns besides its profile, its text and its input.
 void part_free(struct reader *r);
 
 #endif

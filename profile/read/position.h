@@ -7,15 +7,15 @@
 
 #include "profile/read/number.h"
 
-// One subposition in any form: relative, '*', hexadecimal, with a range behind it perhaps. *pos
-// holds the one before and gets the new one. NULL: no position here.
+// One subposition in any form: relative, '*', hexadecimal, perhaps followed by a range. *pos is the
+// previous one and becomes the new one. NULL: not a position.
 const char *position_any(struct reader *r, const char *s, const char *end, uint64_t *pos);
-// Target subpositions of a call or jump, relative to the last cost line, which they do not move.
+// Target subpositions of a call or jump, relative to the last cost line, whose position stays.
 // Returns their end; *found: how many there were.
 const char *position_target(struct reader *r, const char *s, const char *end, struct quern_site *to,
                             unsigned *found);
 
-// Behind the blanks between numbers; a remark on a tab.
+// Skips the blanks between numbers; a remark on a tab.
 static inline const char *position_blanks(struct reader *r, const char *s, const char *end)
 {
     for (; s < end && is_blank(*s); s++)
@@ -24,7 +24,7 @@ static inline const char *position_blanks(struct reader *r, const char *s, const
     return s;
 }
 
-// One subposition in its usual forms; *pos holds the one before and gets the new one. @hot
+// One subposition in its usual forms; *pos is the previous one and becomes the new one. @hot
 static inline __attribute__((always_inline)) const char *position_fast(const char *s, uint64_t *pos,
                                                                        bool *ok)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads both formats into a profile: one pass, line by line, in a buffer that always holds whole
-// lines. Policy: accept everything any known writer produces, remark on each kind of quirk once,
-// never stop early (docs/format.md lists the quirks).
+// Reads both formats into a profile: one pass, line by line, in a buffer that always contains whole
+// lines. Policy: accept everything that any known writer produces, remark on each kind of quirk
+// once, never stop early (docs/format.md lists the quirks).
 #include "profile/read/reader.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include "profile/read/record.h"
 #include "profile/read/stretch.h"
 
-// Callgrind leaves such files for threads that did nothing, so a merger takes them; but a profile
-// it is not.
+// Callgrind leaves such files for threads that did nothing, so a merger accepts them; but it is not
+// a profile.
 static void remark_empty(struct reader *r)
 {
     r->bol = "\n";
@@ -28,8 +28,8 @@ static void remark_empty(struct reader *r)
     r->bol = NULL;
 }
 
-// Behind the byte order mark of UTF-8. UTF-16, which is told by its own, or by the zeros of ASCII
-// in it, is refused: NULL.
+// Skips the byte order mark of UTF-8. Refuses UTF-16, which its own mark, or the zeros in its ASCII
+// text, reveal: NULL.
 static const char *begin_text(struct reader *r, const char *s, const char *end)
 {
     const unsigned char *b = (const unsigned char *)s;
@@ -148,7 +148,7 @@ static struct quern_profile *read_all(struct reader *r)
     return r->p;
 }
 
-// Options of another version of the caller: what it does not know is zero.
+// Options of another version of the caller: missing fields are zero.
 static void take_opts(struct quern_read_opts *to, const struct quern_read_opts *from)
 {
     memset(to, 0, sizeof(*to));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The state of the reader, which its files hand to each other. Each uses only those named before
+// The state of the reader, which its files pass to each other. Each uses only those listed before
 // it:
 //
 //   input     bytes, unpacked                   record   a record's place, target and context
@@ -42,8 +42,8 @@ enum column { COL_LINE, COL_ADDR, COL_BB, COL_UNKNOWN };
 
 enum pending { PENDING_NONE, PENDING_CALL, PENDING_JUMP };
 
-// What a reader takes of the lines that another reads: all; all but counts; names and functions
-// only, so that its position is not known.
+// What a reader takes of the lines that another reads: all; all but counts; only names and
+// functions, so that its position is unknown.
 enum follow { FOLLOW_NOT, FOLLOW_PLACES, FOLLOW_NAMES };
 
 struct text {
@@ -51,12 +51,12 @@ struct text {
     size_t cap, have;
 };
 
-// What is read at a time: stretch.h.
+// What is read at a time; see stretch.h.
 struct stretch {
     struct text now, next;
     size_t bytes; // how many; 0: as they come
     size_t whole; // of `now`: in whole lines
-    size_t tail;  // of `now`: there was nothing new in these
+    size_t tail;  // of `now`: no newline found in these bytes
     bool ended, is_ahead;
     int failed; // -errno of reading ahead
 };
@@ -85,7 +85,7 @@ struct reader {
     bool plain_names; // Cachegrind's header: "(5)" is a name
     enum column col[COLUMNS_MAX];
     unsigned col_count, mask;
-    bool fast;     // lines may be taken by the short cuts: quern_read_opts.no_fast
+    bool fast;     // the fast paths may be used: quern_read_opts.no_fast
     uint32_t *map; // column of counts -> event
     size_t map_count;
     bool identity;                 // map is 0, 1, 2... and all events are plain
@@ -93,10 +93,10 @@ struct reader {
     quern_count *summary, *totals; // as written, nano; NULL: absent
     size_t summary_count, totals_count;
     uint64_t summary_line, totals_line;
-    uint64_t *plain;  // room for map_count counts
+    uint64_t *plain;  // space for map_count counts
     quern_count *sum; // by event: plain lines since record_flush(), which adds them to the totals
     size_t sum_cap, sum_widest; // most counts a line of them had
-    quern_count *wide;          // room for event_count counts
+    quern_count *wide;          // space for event_count counts
     unsigned char *frac;        // by event: a fraction was seen
 
     // Body
@@ -107,7 +107,7 @@ struct reader {
     uint32_t cob, cfl, cfn, jfl, jfn;
     uint64_t pos[COLUMNS_MAX]; // of the last cost line, by enum column
     enum pending pending;
-    struct quern_record rec; // the call or jump that waits for its cost line
+    struct quern_record rec; // the call or jump whose cost line is pending
     uint64_t pending_line;
     const char *pending_bol; // its line, in the stretch or in pending_text
     char pending_text[REMARK_TEXT];
@@ -130,7 +130,7 @@ static inline const char *skip_blanks(const char *s, const char *end)
     return s;
 }
 
-// Notes a failure; what was noted before stays. True: the reader gives up.
+// Records a failure, unless there was one before. True: the reader gives up.
 static inline bool reader_failed(struct reader *r, int rc)
 {
     if (__builtin_expect(rc < 0, 0) && r->stop == 0)

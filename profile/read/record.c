@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Context of records, and those that have no cost line.
+// Context of records, and records without a cost line.
 #include "profile/read/record.h"
 
 #include <errno.h>

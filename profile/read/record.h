@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 //
-// What the records of all kinds have in common: their context, place and target.
+// What records of all kinds share: their context, place and target.
 
 #ifndef QUERN_PROFILE_RECORD_H
 #define QUERN_PROFILE_RECORD_H
 
 #include "profile/read/reader.h"
 
-// Settles which function the next record belongs to; decided as late as possible, because some
-// writers put fn= before fl=. False: the reader gives up.
+// Determines which function the next record belongs to; as late as possible, because some writers
+// put fn= before fl=. False: the reader gives up.
 bool record_resolve(struct reader *r);
-// Writes a call or jump whose cost line did not come.
+// Writes a call or jump whose cost line is missing.
 void record_finish_pending(struct reader *r);
-// The buffer is about to be used anew: keeps what a remark on the pending call needs of it.
+// Called before the buffer is reused: stores what a remark on the pending call needs of it.
 void record_keep_pending(struct reader *r);
 
-// Adds the lines summed up since the last call, all of one function and source file where the
-// profile keeps rows, to the totals and to their row.
+// Adds the lines summed since the last call to the totals and, if the profile stores rows, to their
+// row: then all are of one function and source file.
 void record_flush(struct reader *r);
 
-// Room for a record of that many counts. False: the reader gives up.
+// Space for a record of that many counts. False: the reader gives up.
 static inline bool record_room(struct reader *r, size_t counts)
 {
     struct quern_profile *p = r->p;
@@ -28,7 +28,7 @@ static inline bool record_room(struct reader *r, size_t counts)
     return !reader_failed(r, stream_room(p, counts));
 }
 
-// The place of the line being read, and what it moves. Returns the byte behind it.
+// The place of the current line, and what it moves. Returns the byte after it.
 static inline uint8_t *record_put_site(struct reader *r, uint8_t *o)
 {
     struct place *enc = &r->p->enc;
@@ -48,7 +48,7 @@ static inline uint8_t *record_put_site(struct reader *r, uint8_t *o)
     return o;
 }
 
-// The part of a record behind its place, as walk_next() takes it apart.
+// The part of a record after its place, in the form that walk_next() reads.
 static inline uint8_t *record_put_target(struct reader *r, uint8_t *o)
 {
     const struct quern_record *rec = &r->rec;

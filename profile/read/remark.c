@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Collects remarks, and tells them to the caller. Cold.
+// Collects remarks and passes them to the caller. Cold.
 #include "profile/read/remark.h"
 
 #include <errno.h>

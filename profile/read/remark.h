@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Remarks of the reader: every kind stands in diag.def.
+// Remarks of the reader; diag.def lists every kind.
 
 #ifndef QUERN_PROFILE_REMARK_H
 #define QUERN_PROFILE_REMARK_H
 
 #include <stdint.h>
 
-#define REMARK_TEXT 200 // bytes of a line that a remark keeps
+#define REMARK_TEXT 200 // bytes of a line that a remark stores
 
 struct reader;
 
@@ -18,9 +18,9 @@ enum diag_kind {
     DIAG_COUNT
 };
 
-// Remarks on the line being read, at its byte `at` (NULL: on the line as a whole), or where no line
-// is being read on r->at_line. The first of a kind is kept in the profile; the caller of the reader
-// hears of that, or of all. With opts->strict what is more than a note stops the reader.
+// Remarks on the current line, at its byte `at` (NULL: on the line as a whole), or without a
+// current line on r->at_line. The first of a kind is stored in the profile; the reader's caller
+// gets that one, or all. With opts->strict anything above a note stops the reader.
 void remark(struct reader *r, enum diag_kind kind, const char *at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

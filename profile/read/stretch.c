@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Two buffers: the text that is worked on, and, where it is read ahead, what comes behind it. Each
-// begins with the part of a line that the stretch before ended in.
+// Two buffers: the current text and, if it is read ahead, the text after it. Each begins with the
+// part of a line at which the stretch before ended.
 #include "profile/read/stretch.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #define BUF_SIZE ((size_t)256 << 10)
 
-// Room for twice as much, and for a newline that the file does not have.
+// Space for twice as much, and for a newline that the file may lack.
 static int grow(struct reader *r, struct text *t)
 {
     size_t cap = t->cap ? t->cap * 2 : r->stretch.bytes ? r->stretch.bytes : BUF_SIZE;
@@ -38,8 +38,8 @@ static int fill(struct reader *r, struct text *t)
     return 0;
 }
 
-// Reads behind the `had` bytes that are there: a piece, or for two threads all there is room for,
-// as pipes come in small pieces.
+// Reads after the `had` bytes that are there: a piece, or for two threads as much as fits, because
+// pipes give small pieces.
 static int fill_behind(struct reader *r, struct text *t, size_t had)
 {
     bool all = r->stretch.bytes != 0;
@@ -50,7 +50,7 @@ static int fill_behind(struct reader *r, struct text *t, size_t had)
     return rc;
 }
 
-// Done with the whole lines of the stretch: what is behind them goes to the front.
+// Done with the whole lines of the stretch: moves the rest to the front.
 static void go_on(struct stretch *s)
 {
     size_t tail = s->now.have - s->whole;
@@ -78,7 +78,7 @@ int stretch_next(struct reader *r, const char **end)
         struct text *t = &s->now;
         if (rc < 0 || (rc = fill_behind(r, t, s->tail)) < 0)
             return rc;
-        bool eof = s->ended && t->have == s->tail; // what came before it is read first
+        bool eof = s->ended && t->have == s->tail; // the text before it is read first
         if (eof && t->have && t->buf[t->have - 1] != '\n') {
             r->at_line = r->line + 1;
             remark(r, DIAG_NO_FINAL_NEWLINE, NULL, "no newline at the end of the file");

@@ -8,12 +8,12 @@
 
 #include "profile/read/reader.h"
 
-// The next stretch begins at r->stretch.buf and ends at *end, behind a newline; r is done with the
-// one before. Returns 1, 0 when there is none, or -errno. A newline that the file does not end with
-// is put, with a remark.
+// The next stretch begins at r->stretch.buf and ends at *end, after a newline; r must be done with
+// the one before. Returns 1, 0 at the end, or -errno. If the file does not end with a newline, adds
+// one, with a remark.
 int stretch_next(struct reader *r, const char **end);
-// Reads from the file what the next stretch will be of, beside the stretch that is worked on. What
-// goes wrong is told by stretch_next().
+// Reads the next stretch from the file while the current one is in use. stretch_next() reports
+// errors.
 void stretch_ahead(struct reader *r);
 void stretch_free(struct reader *r);
 

@@ -24,8 +24,8 @@ static bool is_named(const struct part *part)
     return false;
 }
 
-// The header of a part of `from`, which becomes the last part of p. A part that was named by an
-// earlier append keeps that name.
+// The header of a part of `from`, which becomes the last part of p. A part keeps the name that an
+// earlier append gave it.
 static int add_header(struct quern_profile *p, const struct quern_profile *from, size_t part,
                       const char *name)
 {

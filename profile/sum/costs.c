@@ -3,12 +3,12 @@
 // Costs of functions: self, inclusive, the edges between them, and the cycles. Built in one walk
 // over the records; used by the annotator, the differ and the converters.
 //
-// Inclusive cost. A record of a call carries what the call cost in total, so the inclusive cost of
-// a function is its self cost plus its calls - unless it is called back by what it calls: then the
-// same cost would be counted once for each round. Functions that reach each other are a cycle; a
-// cycle is treated as one function: self costs of its members plus the calls that leave it. A
-// function that calls only itself is no cycle of two, but its calls to itself are left out in the
-// same way.
+// Inclusive cost. A call record has the total cost of the call, so the inclusive cost of a function
+// is its self cost plus its calls - unless a function that it calls calls it back: then the same
+// cost would be counted once for each round. Functions that reach each other are a cycle, which is
+// treated as one function: the self costs of its members plus the calls that leave it. A function
+// that calls only itself is not a cycle of two, but its calls to itself are left out in the same
+// way.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static bool edge_grow(struct edge_table *t)
     return true;
 }
 
-// The edge, new without calls perhaps. QUERN_NONE: no memory.
+// The edge; a new one has no calls. QUERN_NONE: no memory.
 static uint32_t edge_find(struct edge_table *t, uint32_t caller, uint32_t callee)
 {
     if (t->count == t->cap && !edge_grow(t))
@@ -214,7 +214,7 @@ static int collect(const struct quern_profile *p, struct quern_costs *c, struct 
             t->edge[e].calls = add_sat(t->edge[e].calls, w.calls);
             to = t->counts + e * c->events;
         } else {
-            walk_skip(&w); // jumps have no counts that anybody wants
+            walk_skip(&w); // nobody needs the counts of jumps
             continue;
         }
         add_counts(p, &w, to, scratch, scaled);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A sorted, summed copy: what is written, unless the order of the file is to be kept.
+// A sorted, summed copy: written unless the order of the file is to stay.
 #include "profile/sum/fold.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A profile whose records are folded: what differs only in what is left out is summed.
+// A profile whose records are folded: those that differ only in omitted fields are summed.
 #ifndef QUERN_PROFILE_FOLD_H
 #define QUERN_PROFILE_FOLD_H
 
@@ -18,13 +18,14 @@ struct fold {
     int sign; // +1 or -1
     int part; // only this part; -1: all
     const struct quern_rewrite *file, *func;
-    // One part after another: where the part before ended, and then where this one does. Records
-    // come part by part, so all parts together are read once. NULL: from the beginning to the end.
+    // For one part after another: where the last part ended; becomes the end of this one. Records
+    // are in order of parts, so all parts together are read once. NULL: from the beginning to the
+    // end.
     struct walk *at;
 };
 
-// A sorted, summed copy of the profile, to be freed; every part for itself unless `combine`. NULL:
-// errno and *err say why.
+// A sorted, summed copy of the profile, which the caller frees; each part separately unless
+// `combine`. NULL: errno and *err say why.
 struct quern_profile *fold_sorted(const struct quern_profile *p, unsigned flags, bool combine,
                                   struct quern_error *err);
 

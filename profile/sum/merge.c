@@ -45,8 +45,8 @@ static void clear(struct quern_error *err)
         memset(err, 0, sizeof(*err));
 }
 
-// The result of a merger of this call alone, which ends here. NULL: errno, and *err where it says
-// so.
+// The result of a merger of this call only, which ends here. NULL: errno is set, and *err if it
+// gives a reason.
 static struct quern_profile *finish(struct quern_merger *m, int rc, struct quern_error *err)
 {
     struct quern_profile *out = NULL;
@@ -157,8 +157,8 @@ static size_t thread_count(size_t wanted, size_t n)
     return threads > 64 ? 64 : threads;
 }
 
-// Every file is added to one of the workers. The first worker is this thread; a thread that cannot
-// be had is one less.
+// Adds every file to one of the workers. The first worker is this thread; if a thread cannot be
+// created, there is one less.
 static int run_workers(struct worker *workers, size_t threads)
 {
     size_t started = 0;

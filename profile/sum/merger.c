@@ -173,8 +173,8 @@ static int64_t *pool_alloc(struct quern_merger *m, size_t n, uint32_t *off)
     return m->pool + *off;
 }
 
-// Makes room for n counts in entry i, wide ones if asked. The old slots are lost; entries grow
-// seldom (a later profile has a count where the first had a trailing zero).
+// Makes space for n counts in entry i, wide ones if asked. The old slots are lost; entries rarely
+// grow (a later profile has a count where the first had a trailing zero).
 static int reserve(struct quern_merger *m, uint32_t i, size_t n, int wide)
 {
     size_t have = merger_counts(m, i);
@@ -253,7 +253,7 @@ int merger_add_plain(struct quern_merger *m, uint32_t i, const uint64_t *v, size
     if (__builtin_expect(!(have & MERGER_WIDE), 1)) {
         uint64_t bad = 0;
         int64_t *x = m->pool + m->e_off[i];
-        // First see that nothing overflows, so that nothing is half added.
+        // Check for overflow first, so that nothing is half added.
         for (k = 0; k < n; k++) {
             bad |= v[k] >> 63;
             int64_t sum;
@@ -280,7 +280,7 @@ int merger_add_plain(struct quern_merger *m, uint32_t i, const uint64_t *v, size
     return rc;
 }
 
-// A fraction turned up in event e: everything counted so far becomes 10^-9 units.
+// Event e has got a fraction: converts everything counted so far to units of 10^-9.
 int merger_rescale(struct quern_merger *m, size_t e)
 {
     for (uint32_t i = 0; i < m->count; i++) {

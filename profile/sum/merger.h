@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The summing table behind merging, subtracting, rewriting names and writing in sorted order: all
-// of them are "add the records of a profile to a table, folded in some way, then take the table out
-// sorted". merger.c keeps the table, merger_add.c fills it, merger_take.c empties it.
+// The summing table for merging, subtracting, rewriting names and writing in sorted order: each of
+// them adds the records of a profile to a table, folded in some way, then takes the table out
+// sorted. merger.c manages the table, merger_add.c fills it, merger_take.c empties it.
 //
-// An entry is a place that costs something. What places have in common - function, file, and for a
-// call its target - is a context, stored once; so an entry is three small numbers in columns, and
-// its counts lie in one pool. The memory is that of the result, whatever the number of profiles.
+// An entry is a place with a cost. What places share - function, file, and for a call its target -
+// is a context, stored once. So an entry is three small numbers in columns, and its counts are in
+// one pool. The memory is that of the result, whatever the number of profiles.
 #ifndef QUERN_PROFILE_MERGER_H
 #define QUERN_PROFILE_MERGER_H
 
@@ -73,36 +73,36 @@ static inline bool merger_is_entry(const struct quern_merger *m, uint32_t i, uin
            (m->e_addr ? m->e_addr[i] == addr : !addr);
 }
 
-// Frees what the merger holds, but not its result: it is empty then.
+// Frees the contents of the merger, but not its result; the merger is empty then.
 void merger_reset(struct quern_merger *m);
-// The context, new perhaps. QUERN_NONE: no memory.
+// The context; made if necessary. QUERN_NONE: no memory.
 uint32_t merger_find_ctx(struct quern_merger *m, const struct context *c);
-// The entry of a place, new with no counts perhaps. QUERN_NONE: no memory.
+// The entry of a place; a new one has no counts. QUERN_NONE: no memory.
 uint32_t merger_find_entry(struct quern_merger *m, uint32_t ctx, uint32_t line, uint64_t addr);
-// Count k of entry i; 0 where it has none.
+// Count k of entry i; 0 if it has none.
 quern_count merger_count(const struct quern_merger *m, uint32_t i, size_t k);
-// Adds (sign -1: subtracts) n counts of at most 64 bits to entry i: 0, or -ENOMEM and nothing
+// Adds (sign -1: subtracts) n counts of at most 64 bits to entry i: 0, or -ENOMEM with nothing
 // added.
 int merger_add_plain(struct quern_merger *m, uint32_t i, const uint64_t *v, size_t n, int sign);
 // The same for any counts.
 int merger_add_wide(struct quern_merger *m, uint32_t i, const quern_count *v, size_t n, int sign);
-// A fraction turned up in event e: everything counted so far becomes 10^-9 units. 0, or -ENOMEM.
+// Event e has got a fraction: converts everything counted so far to units of 10^-9. 0, or -ENOMEM.
 int merger_rescale(struct quern_merger *m, size_t e);
 
 // Adds the records of p. 0 or -errno; on -EINVAL (different events) err says which.
 int merger_add(struct quern_merger *m, const struct quern_profile *p, const char *name,
                const struct fold *fold, struct quern_error *err);
-// As quern_merger_take, into the last part of an existing profile with the same events. 0, -errno.
+// See quern_merger_take; into the last part of an existing profile with the same events. 0, -errno.
 int merger_take_into(struct quern_merger *m, struct quern_profile *out);
 
-// Numbers of one profile's strings and functions in another, QUERN_NONE where not asked for yet.
+// Numbers of one profile's strings and functions in another; QUERN_NONE: not looked up yet.
 struct merger_maps {
     uint32_t *file, *name, *other; // string -> string: as a file, a name, anything
     uint32_t *func;
     uint32_t bad; // string + 1 that could not be rewritten
-    bool failed;  // no memory: a number that was handed out is not to be used
+    bool failed;  // no memory: a returned number must not be used
 };
-// Maps for a profile: 0, or -ENOMEM; to be freed either way.
+// Maps for a profile: 0, or -ENOMEM; the caller frees them in either case.
 int merger_maps_new(struct merger_maps *maps, const struct quern_profile *p);
 void merger_maps_free(struct merger_maps *maps);
 // The number in dst of a file of p, and of a function of p, folded.

@@ -2,9 +2,9 @@
 //
 // Adds the records of a profile to the table.
 //
-// Hot, and the one idea in it: profiles that are merged mostly come from the same program, so their
-// records come in the same order. After entry i the next record is looked for in entry i+1 before
-// anything is hashed, and is nearly always there. bench: make bench-tools, "merge".
+// Hot. The idea: merged profiles usually come from the same program, so their records are in the
+// same order. After entry i the next record is compared with entry i+1 before anything is hashed,
+// and is nearly always there. bench: make bench-tools, "merge".
 #include "profile/sum/merger.h"
 
 #include <errno.h>
@@ -22,22 +22,22 @@ struct adding {
     const struct quern_profile *p;
     const struct fold *f;
     struct merger_maps maps;
-    uint64_t *plain;   // room for the counts of a record
+    uint64_t *plain;   // space for the counts of a record
     quern_count *wide; // the same
     bool scaled;       // some event has fractions
 };
 
-// What the next record is expected to be; kept in registers.
+// The expected next record; kept in registers.
 struct expected {
-    uint32_t next, resume; // the entry behind the last one, and the one that was not met
-    // Of the last record of costs: its context, which stays through the calls between them.
+    uint32_t next, resume; // the entry after the last one, and the one that was expected
+    // Of the last cost record: its context, which stays the same through calls in between.
     uint32_t ctx;
     struct place at;
 };
 
 #define INLINE inline __attribute__((always_inline))
 
-// The header of the first profile is that of the result; the strings and functions stay.
+// The header of the first profile becomes that of the result; strings and functions stay.
 static int take_header(struct quern_merger *m, const struct quern_profile *p, const char *name,
                        int part)
 {
@@ -48,7 +48,7 @@ static int take_header(struct quern_merger *m, const struct quern_profile *p, co
     return rc == 0 && name && !m->name ? -ENOMEM : rc;
 }
 
-// The events of the profile are those of the table, and room for its counts is there.
+// Checks that the profile has the events of the table; allocates space for its counts.
 static int prepare(struct adding *a, const char *name, struct quern_error *err)
 {
     struct quern_merger *m = a->m;
@@ -122,7 +122,7 @@ static INLINE uint32_t find_ctx(struct adding *a, const struct walk *w, struct e
     fold_context(a, w, &c);
     if (a->maps.failed || a->maps.bad != 0)
         return QUERN_NONE;
-    // The entry expected next usually has it.
+    // Usually the expected entry has it.
     uint32_t ctx = has_ctx(m, x->next, &c)     ? m->e_ctx[x->next]
                    : has_ctx(m, x->resume, &c) ? m->e_ctx[x->resume]
                                                : merger_find_ctx(m, &c);
@@ -133,9 +133,9 @@ static INLINE uint32_t find_ctx(struct adding *a, const struct walk *w, struct e
     return ctx;
 }
 
-// The entry of the record at w. Files of one program have the same places in the same order; a
-// place that stands in a file twice leads back, and the one behind it goes on where the order was
-// left. QUERN_NONE: no memory. @hot
+// The entry of the record at w. Files of one program have the same places in the same order. A
+// place that is in a file twice leads back; the next one then continues where the order was left.
+// QUERN_NONE: no memory. @hot
 static INLINE uint32_t find_entry(struct quern_merger *m, const struct fold *f,
                                   const struct walk *w, uint32_t ctx, struct expected *x)
 {
@@ -154,8 +154,8 @@ static INLINE uint32_t find_entry(struct quern_merger *m, const struct fold *f,
     return at;
 }
 
-// Adds the counts at w, which are plain, to an entry that has room for them. 0: one would not fit
-// 63 bits, and nothing was added. @hot
+// Adds the counts at w, which are plain, to an entry with space for them. 0: one would not fit 63
+// bits, and nothing was added. @hot
 static int add_in_place(struct walk *w, int64_t *x, size_t lead)
 {
     const uint8_t *in = w->in;
@@ -175,7 +175,7 @@ static int add_in_place(struct walk *w, int64_t *x, size_t lead)
         w->in = in;
         return 1;
     }
-    // Take it back; the sums wrapped, and so do the differences.
+    // Undo it; the sums wrapped, and so do the differences.
     if (lead) {
         x[0] = (int64_t)((uint64_t)x[0] - w->calls);
         x[1] = (int64_t)((uint64_t)x[1] - w->executed);
@@ -228,7 +228,7 @@ static int add_records(struct adding *a)
         w = *at;
     else
         walk_init(&w, a->p);
-    // A walk that goes on stands at the first record of this part or a later one.
+    // A continued walk is at the first record of this part or a later one.
     for (bool met = w.op != OP_NONE; met || walk_next(&w); met = false) {
         if (w.at.part > last) {
             *at = w;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// From the names of one profile to those of another, each rewritten and looked up once.
+// Maps the names of one profile to those of another; each is rewritten and looked up once.
 #include "profile/sum/merger.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ void merger_maps_free(struct merger_maps *maps)
     free(maps->func);
 }
 
-// What a table answered; QUERN_NONE means something else in a profile.
+// A table's answer; QUERN_NONE means something else in a profile.
 static uint32_t added(struct merger_maps *maps, uint32_t number)
 {
     maps->failed |= number == QUERN_NONE;

@@ -96,7 +96,8 @@ static int rank(struct order *o, uint32_t **out, size_t n, int (*cmp)(const void
     return 0;
 }
 
-// Entries sorted: first dealt out by function, then each function's few, mostly sorted already.
+// Sorts the entries: distributes them by function, then sorts each function's few, which are mostly
+// in order.
 static uint32_t *sort_entries(struct quern_merger *m, struct order *o)
 {
     size_t nf = m->dst->func_count;

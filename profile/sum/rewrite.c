@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// s/pattern/replacement/flags as Perl has it, for --mod-filename and --mod-funcname. The pattern is
-// PCRE2's; the replacement knows $1 ${1} $& \1 \& \n \t and \L \U \E \l \u through PCRE2's own
+// s/pattern/replacement/flags as in Perl, for --mod-filename and --mod-funcname. The pattern is
+// PCRE2's; the replacement supports $1 ${1} $& \1 \& \n \t and \L \U \E \l \u through PCRE2's own
 // extended substitution, after \1 was turned into $1.
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -31,7 +31,7 @@ static char closing(char open)
     }
 }
 
-// The text up to the delimiter, in a new string; \DELIM becomes DELIM. *s ends behind the
+// The text up to the delimiter, in a new string; \DELIM becomes DELIM. Advances *s past the
 // delimiter.
 static char *piece(const char **s, char open)
 {
@@ -70,7 +70,8 @@ static char *piece(const char **s, char open)
     return out;
 }
 
-// PCRE2 wants $1 or ${1}, $0 for the whole match, and a backslash before what is not special.
+// PCRE2 needs $1 or ${1}, $0 for the whole match, and a backslash before characters without a
+// meaning.
 static char *convert(const char *r)
 {
     char *out = malloc(strlen(r) * 5 + 1), *o = out;
@@ -97,14 +98,14 @@ static char *convert(const char *r)
     return out;
 }
 
-// ---- An expression and what it is made of: 0, or -1 with errno and *err set ----
+// ---- An expression and its parts: 0, or -1 with errno and *err set ----
 
 struct parts {
     char *pattern, *replacement;
     uint32_t compile, substitute; // options
 };
 
-// Nothing that a file name or a word of a pattern begins with.
+// No character that begins a file name or a word of a pattern.
 static bool delimits(char c)
 {
     return c && c != ' ' && c != '\\' && c != '_' && !(c >= '0' && c <= '9') &&
@@ -192,9 +193,9 @@ static pcre2_code *compile(const char *expr, const struct parts *p, struct quern
     return c;
 }
 
-// Why PCRE2 cannot use a replacement is told now, not at the first name that the pattern matches:
-// the same groups with an empty alternative before them match at once. (A pattern that begins with
-// (*...) settles what it may begin with; there it is told at that name.)
+// If PCRE2 cannot use a replacement, the error appears now, not at the first name that the pattern
+// matches: the same groups, preceded by an empty alternative, match at once. (A pattern that begins
+// with (*...) restricts what may precede it; its error appears at that name.)
 static int try_replacement(const char *expr, const struct parts *p, const char *replacement,
                            struct quern_error *err)
 {
@@ -213,7 +214,7 @@ static int try_replacement(const char *expr, const struct parts *p, const char *
     rc = pcre2_substitute(c, (PCRE2_SPTR) "", 0, 0, p->substitute, NULL, NULL,
                           (PCRE2_SPTR)replacement, PCRE2_ZERO_TERMINATED, (PCRE2_UCHAR *)out, &n);
     pcre2_code_free(c);
-    if (rc >= 0 || rc == PCRE2_ERROR_NOMEMORY) // that is the room in out
+    if (rc >= 0 || rc == PCRE2_ERROR_NOMEMORY) // the space in out
         return 0;
     if (rc == PCRE2_ERROR_NOSUBSTRING) {
         text_error(err, EINVAL, NULL,
@@ -272,7 +273,7 @@ char *quern_rewrite_apply(const struct quern_rewrite *r, const char *text)
 
     if (!mc)
         return NULL;
-    // A pattern that explodes is an error of the pattern, not an endless run.
+    // Exponential backtracking is an error of the pattern, not an endless run.
     pcre2_set_match_limit(mc, 10000000);
     for (int round = 0; round < 2 && rc == PCRE2_ERROR_NOMEMORY; round++) {
         PCRE2_SIZE n = size;

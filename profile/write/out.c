@@ -19,7 +19,7 @@
 
 int (*out_wait)(const char *path);
 
-// The folder of a path, to be freed; NULL: no memory.
+// The folder of a path, which the caller frees; NULL: no memory.
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -27,9 +27,9 @@ static char *folder_of(const char *path)
     return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 }
 
-// In a folder like /tmp anybody may put a link, a pipe or a device in the place of a file that is
-// going to be written. The kernel's rule (protected_symlinks, protected_fifos), whether or not it
-// is in force: there it must be ours or the folder's owner's. 0, or -errno.
+// In a folder like /tmp anybody may put a link, a pipe or a device where a file will be written.
+// Uses the kernel's rule (protected_symlinks, protected_fifos), whether or not it is enabled: there
+// it must belong to us or to the folder's owner. 0, or -errno.
 static int may_follow(const char *path, uid_t owner)
 {
     char *folder = folder_of(path);
@@ -47,7 +47,7 @@ static int may_follow(const char *path, uid_t owner)
     return rc;
 }
 
-// Where a link leads to, which is open as fd; NULL with errno. Below /proc that is no path.
+// The target of a link that is open as fd; NULL with errno. Below /proc that is not a path.
 static char *target_of(const char *path, int fd, bool *final)
 {
     char text[PATH_MAX], *folder, *target = NULL;
@@ -72,11 +72,10 @@ static char *target_of(const char *path, int fd, bool *final)
     return target;
 }
 
-// One link of *path, which is replaced by what it names; *final: that is to be followed by the
-// kernel. 0, or -errno.
+// Replaces *path, a link, by its target; *final: the kernel must follow that one. 0, or -errno.
 static int follow_one(char **path, bool *final)
 {
-    // What is judged is what is read, whatever happens to the name.
+    // Check what is read, whatever happens to the name.
     int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc;
     char *target = NULL;
     struct stat st;
@@ -95,8 +94,8 @@ static int follow_one(char **path, bool *final)
     return rc;
 }
 
-// Follows links: *path, which is replaced, is then what they name, and *st that, with st_mode 0
-// where it is not there. 0, or -errno.
+// Follows links: replaces *path by their target; *st describes it, with st_mode 0 if it does not
+// exist. 0, or -errno.
 static int follow(char **path, struct stat *st)
 {
     bool final = false;
@@ -120,7 +119,7 @@ static int follow(char **path, struct stat *st)
     return -ELOOP;
 }
 
-// A device or a pipe is written to, not replaced. The descriptor, or -1 with errno.
+// A device or a pipe is written to, not replaced. Returns the descriptor, or -1 with errno.
 static int open_special(const char *path, const struct stat *looked_at)
 {
     bool asks = S_ISFIFO(looked_at->st_mode) && out_wait;
@@ -140,12 +139,12 @@ static int open_special(const char *path, const struct stat *looked_at)
         (fstat(fd, &st) == 0 && st.st_ino == looked_at->st_ino && st.st_dev == looked_at->st_dev))
         return fd;
     close(fd);
-    errno = EACCES; // another one now
+    errno = EACCES; // replaced since
     return -1;
 }
 
-// The rights of a new file: those of the one that it replaces, if that is ours; of somebody else's
-// it has no more than that, nor than a new one.
+// The mode of a new file: that of the file it replaces, if that is ours; if it is somebody else's,
+// no more than that of both.
 static mode_t mode_of(const struct stat *old)
 {
     mode_t mask = umask(0), fresh = 0666 & ~mask;
@@ -207,7 +206,7 @@ opened:
     return 0;
 }
 
-// Until a pipe has room for PIPE_BUF bytes.
+// Waits until a pipe has space for PIPE_BUF bytes.
 static void await_room(struct out *o)
 {
     enum { STEP = 50 }; // ms

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A buffered output file that appears whole or not at all: written beside its target, renamed at
-// the end. For the writers of profile/ and, through quern_out_*, nobody else.
+// the end. Only for the writers of profile/ and, through quern_out_*, for nobody else.
 #ifndef QUERN_PROFILE_OUT_H
 #define QUERN_PROFILE_OUT_H
 
@@ -15,18 +15,18 @@ struct out {
     int err; // first -errno
     char *buf, *pos, *end;
     char *path, *tmp; // tmp NULL: written in place (standard output, a device, a pipe)
-    bool slow;        // such a one, and out_wait is asked where it takes nothing
+    bool slow;        // such a file; calls out_wait while it does not accept data
 };
 
-// A pipe may have no reader, or one that does not read. This is called again and again then: it
-// waits for a moment, and answers 0, or -errno to give the file up. NULL, as in the library: the
-// kernel waits, and whoever called decides by its signal handlers for how long.
+// A pipe may have no reader, or one that does not read. Then this is called repeatedly: it waits
+// for a moment, and returns 0, or -errno to give up the file. NULL, as in the library: the kernel
+// waits, and the caller's signal handlers decide for how long.
 extern int (*out_wait)(const char *path);
 
-#define OUT_ROOM 64 // put_* below may write so much without asking
+#define OUT_ROOM 64 // put_* below may write so much without a check
 
 int out_open(struct out *o, const char *path);
-// Ends the file; on rc < 0 or a failed write nothing is left behind. The final 0 or -errno.
+// Ends the file; on rc < 0 or a failed write leaves nothing behind. Returns the final 0 or -errno.
 int out_close(struct out *o, int rc);
 void out_flush(struct out *o);
 void out_mem(struct out *o, const char *s, size_t n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes a profile in one of the formats: what the options mean, and the file.
+// Writes a profile in one of the formats: the effect of the options, and the file.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "profile/sum/fold.h"
 #include "profile/write/writer.h"
 
-// The options of the caller, whose version may know fewer, with what follows from them.
+// The caller's options, perhaps of an older version, with what follows from them.
 static void take_opts(struct quern_write_opts *o, const struct quern_write_opts *from,
                       const struct quern_profile *p)
 {
@@ -29,7 +29,7 @@ static void take_opts(struct quern_write_opts *o, const struct quern_write_opts 
     }
 }
 
-// What the format and the options leave out, as FOLD_*.
+// What the format and the options omit, as FOLD_*.
 static unsigned folded(const struct quern_write_opts *o)
 {
     unsigned flags = 0;

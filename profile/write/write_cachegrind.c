@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Cachegrind's format, as Valgrind's tool writes it: all counts of a line in full, one `fl=` for
-// each file. The profile is sorted, and has one part.
+// each file. The profile is sorted and has one part.
 #include "profile/write/writer.h"
 
 int write_cachegrind(struct writer *w)

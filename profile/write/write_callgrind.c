@@ -10,38 +10,38 @@
 
 struct id {
     uint32_t number; // 0: not used yet
-    // number + 1 of the part that defines it; each part does, since KCachegrind forgets all ids at
-    // a new one
+    // number + 1 of the part that defines it; each part does, because KCachegrind forgets all ids
+    // at a new one
     uint32_t part;
 };
 
-struct at { // names as the reader has them now
+struct at { // names in the reader's current state
     uint32_t object, file, src, name;
     bool known;
 };
 
 struct callgrind {
     struct writer *w;
-    // A function has an id of its own, not one of its name: KCachegrind binds the id to the object
-    // and file it is defined in, and sends all that names it later there.
+    // A function has an id of its own, not that of its name: KCachegrind binds the id to the object
+    // and file where it is defined, and uses those for all later uses of the id.
     struct id *file_id, *func_id, *object_id;
     uint32_t files, funcs, objects; // ids given so far
     uint32_t part;
     struct at at;
     uint64_t line, addr, bb; // of the last cost line
-    bool relative;           // there was one in this part
+    bool relative;           // this part has one already
     unsigned mask;           // QUERN_HAS_*: the subpositions
 };
 
-// A function may have any name, also (5), which every reader takes for an id. Behind one, it is
-// what it is.
+// A function may have any name, also (5), which every reader takes for an id. After an id it is
+// read as a name.
 static bool looks_like_id(const char *name)
 {
     name += strspn(name, " \t");
     return name[0] == '(' && name[1] >= '0' && name[1] <= '9';
 }
 
-// A name, or its id in parentheses; with the name behind it where the id is used first.
+// A name, or its id in parentheses; followed by the name at the id's first use.
 static void put_name(struct callgrind *g, const char *spec, uint32_t s, struct id *id,
                      uint32_t *count)
 {
@@ -67,7 +67,7 @@ static void put_name(struct callgrind *g, const char *spec, uint32_t s, struct i
     out_char(o, '\n');
 }
 
-// The unknown has an id of its own, behind all strings.
+// The unknown has an id of its own, after all strings.
 static uint32_t id_index(const struct callgrind *g, uint32_t s)
 {
     return s == QUERN_NONE ? g->w->p->str.count : s;
@@ -105,7 +105,7 @@ static void put_position(struct out *o, uint64_t v, uint64_t before, bool relati
     }
 }
 
-// A place; the first of a part is absolute, so that it can be read without what was before.
+// A place; the first of a part is absolute, so that it can be read without the text before.
 // `moves`: the next one is relative to it.
 static void put_place(struct callgrind *g, uint64_t addr, uint64_t bb, uint64_t line, bool moves)
 {
@@ -171,7 +171,7 @@ static void put_number(struct writer *w, const char *key, uint64_t v)
     out_char(&w->out, '\n');
 }
 
-// What "event:" lines say: long names and formulas.
+// The "event:" lines: long names and formulas.
 static void put_definitions(struct writer *w)
 {
     const struct quern_profile *p = w->p;
@@ -208,7 +208,7 @@ static void put_header(struct callgrind *g, uint32_t n, const quern_count *sums)
         writer_text(w, part->creator ? part->creator : "quern");
         out_char(o, '\n');
     } else {
-        // first, so that a reader knows that what follows is of a new part
+        // first, so that a reader knows that the rest is of a new part
         out_char(o, '\n');
         put_number(w, "part: ", part->has_part ? part->part : n + 1);
     }

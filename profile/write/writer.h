@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What both writers share: the file being written, and lines of names, counts and sums in it.
+// What both writers share: the file, and lines of names, counts and sums in it.
 #ifndef QUERN_PROFILE_WRITER_H
 #define QUERN_PROFILE_WRITER_H
 
@@ -11,12 +11,12 @@ struct writer {
     const struct quern_profile *p;
     struct quern_write_opts opts;
     struct out out;
-    uint64_t *plain; // room for the counts of a record, of either kind
+    uint64_t *plain; // space for the counts of a record, of either kind
     quern_count *counts;
     bool overflow; // a number did not fit 64 bits
 };
 
-// The text of a string; "???" where it is unknown.
+// The text of a string; "???" if unknown.
 const char *writer_name(const struct writer *w, uint32_t s);
 // Text up to the line's end: a newline in it would begin another line, and becomes a blank.
 void writer_text(struct writer *w, const char *s);
@@ -30,7 +30,7 @@ void writer_counts(struct writer *w, struct walk *k, bool all);
 // "desc: I1 cache: 32768 B, ...": both tools write it, Cachegrind with the value in a column.
 void writer_desc(struct writer *w, const char *desc, bool column);
 
-// The writers: the whole file, behind out_open() and before out_close(). 0, or -ENOMEM.
+// The writers: the whole file, between out_open() and out_close(). 0, or -ENOMEM.
 int write_cachegrind(struct writer *w);
 int write_callgrind(struct writer *w);
 

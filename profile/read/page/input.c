@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// In place of ../input.c where a page reads profiles (report/reader): the text is in memory,
-// unpacked by the browser. Where the archive was cut off or damaged, the page says so beforehand,
-// and what was unpacked before is read. Not part of libquern.
+// Replaces ../input.c in a page that reads profiles (report/reader): the text is in memory,
+// unpacked by the browser. If the archive was truncated or damaged, the page says so first, and
+// what was unpacked before the damage is read. Not part of libquern.
 #include "profile/read/input.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static bool cut_off;
 
-// Called by the page: the archive of the text that is read next is damaged behind it.
+// Called by the page: the archive of the next text is damaged after that text.
 __attribute__((export_name("cut"))) void input_cut(int cut);
 
 void input_cut(int cut)
@@ -49,7 +49,7 @@ void input_close(struct input *in)
     *in = (struct input){ .fd = -1 };
 }
 
-// Nor are there expressions that rewrite names: reader.c sums with none.
+// Nor are there expressions that rewrite names: reader.c sums without any.
 char *quern_rewrite_apply(const struct quern_rewrite *r, const char *text)
 {
     (void)r;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// In a page, in place of ../pair.c: there is one thread.
+// Replaces ../pair.c in a page, which has one thread.
 #include "profile/read/pair.h"
 
 #include "profile/read/lines.h"
