@@ -168,7 +168,7 @@ static const char *join(struct inlines *u, const char *scope, const char *name)
     return t->text;
 }
 
-// What is around the children of a die that stands in `scope`.
+// The scope of the children of a die that is in `scope`.
 static const char *scope_within(struct inlines *u, Dwarf_Die *die, const char *scope)
 {
     const char *name = dwarf_diename(die);
@@ -237,7 +237,7 @@ static int compare_ranges(const void *x, const void *y)
     return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
-// Those around a range begin before it: the last one, or one that this lies in.
+// An enclosing range begins before a range: it is the last one, or encloses that one.
 static void nest(struct inlines *u, const struct inlines_names *names)
 {
     if (u->ranges)

@@ -36,7 +36,7 @@ struct symbols {
     struct strings strings;
     struct cache *cache; // NULL: none
     struct symbols_module *modules;
-    struct symbols_module none; // stands in when there is no memory for one
+    struct symbols_module none; // used when there is no memory for one
 };
 
 #endif

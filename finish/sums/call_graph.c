@@ -92,9 +92,9 @@ struct call_graph {
     struct site *site; // direct calls and jumps
     size_t sites;
     struct table site_table;
-    uint32_t *through; // edges of linkage tables' entries to their targets
-    size_t throughs;
-    struct table through_table;
+    uint32_t *plt_target; // edges of linkage tables' entries to their targets
+    size_t plt_targets;
+    struct table plt_table;
     struct inlining *inlining;
     size_t inlinings, inlinings_room;
     struct table inlining_table;
@@ -381,12 +381,12 @@ static void find_sites(struct call_graph *g)
 
 // ---- Linkage tables ----
 
-static const struct spool_edge *through_find(const struct call_graph *g, uint64_t pc, uint32_t map,
-                                             size_t *at)
+static const struct spool_edge *plt_target_find(const struct call_graph *g, uint64_t pc,
+                                                uint32_t map, size_t *at)
 {
-    for (*at = table_first(&g->through_table, site_hash(pc, map));
-         table_used(&g->through_table, *at); *at = table_next(&g->through_table, *at)) {
-        const struct spool_edge *e = edge_at(g, g->through[table_number(&g->through_table, *at)]);
+    for (*at = table_first(&g->plt_table, site_hash(pc, map)); table_used(&g->plt_table, *at);
+         *at = table_next(&g->plt_table, *at)) {
+        const struct spool_edge *e = edge_at(g, g->plt_target[table_number(&g->plt_table, *at)]);
 
         if (e->site == pc && e->site_map == map)
             return e;
@@ -395,7 +395,7 @@ static const struct spool_edge *through_find(const struct call_graph *g, uint64_
 }
 
 // Of several records of an entry the last one counts.
-static void find_throughs(struct call_graph *g)
+static void find_plt_targets(struct call_graph *g)
 {
     size_t n = 0, room = 64, at;
 
@@ -403,15 +403,16 @@ static void find_throughs(struct call_graph *g)
         n += edge_at(g, i)->kind == SPOOL_EDGE_PLT;
     while (room < n + 1)
         room *= 2;
-    g->through = xmalloc(room * sizeof(*g->through));
-    g->through_table = table_over(xcalloc(table_slots(room), sizeof(uint32_t)), table_slots(room));
+    g->plt_target = xmalloc(room * sizeof(*g->plt_target));
+    g->plt_table = table_over(xcalloc(table_slots(room), sizeof(uint32_t)), table_slots(room));
     for (size_t i = g->s->edges_used; i-- > 0;) {
         const struct spool_edge *e = edge_at(g, i);
 
-        if (e->kind != SPOOL_EDGE_PLT || !e->target || through_find(g, e->site, e->site_map, &at))
+        if (e->kind != SPOOL_EDGE_PLT || !e->target ||
+            plt_target_find(g, e->site, e->site_map, &at))
             continue;
-        g->through[g->throughs] = (uint32_t)i;
-        table_put(&g->through_table, at, (uint32_t)g->throughs++);
+        g->plt_target[g->plt_targets] = (uint32_t)i;
+        table_put(&g->plt_table, at, (uint32_t)g->plt_targets++);
     }
 }
 
@@ -569,14 +570,14 @@ static bool any(const uint64_t *counts, size_t n)
 }
 
 // The target of a linkage table's entry; else the entry.
-static void through_plt(const struct call_graph *g, const struct spool_edge *e, uint32_t *map,
+static void resolve_plt(const struct call_graph *g, const struct spool_edge *e, uint32_t *map,
                         uint64_t *target)
 {
     size_t at;
 
     *map = e->target_map;
     *target = e->target;
-    const struct spool_edge *x = e->plt ? through_find(g, e->target, e->target_map, &at) : NULL;
+    const struct spool_edge *x = e->plt ? plt_target_find(g, e->target, e->target_map, &at) : NULL;
     if (x) {
         *target = x->target;
         *map = spool_file_map(g->s, x->target, e->target_map);
@@ -639,7 +640,7 @@ static void add_edge(struct call_graph *g, const struct spool_edge *e)
         g->bad++;
         return;
     }
-    through_plt(g, e, &map, &target);
+    resolve_plt(g, e, &map, &target);
     to = site_of(g, map, target, e->to);
     // from one part of a function to another
     if (e->kind == SPOOL_EDGE_JUMP && to.func == spot.func)
@@ -718,7 +719,7 @@ struct call_graph *call_graph_new(const struct spool_file *s, struct places *pla
     g->context = xcalloc(s->edges_used + 2, sizeof(*g->context));
     find_starts(g);
     find_sites(g);
-    find_throughs(g);
+    find_plt_targets(g);
     return g;
 }
 
@@ -762,8 +763,8 @@ void call_graph_free(struct call_graph *g)
     free(g->start);
     free(g->site);
     free(g->site_table.slot);
-    free(g->through);
-    free(g->through_table.slot);
+    free(g->plt_target);
+    free(g->plt_table.slot);
     free(g->inlining);
     free(g->inlining_table.slot);
     free(g);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Header lines, and text that is no line of the format.
+// Header lines, and text that is not a line of the format.
 
 #ifndef QUERN_PROFILE_HEADER_H
 #define QUERN_PROFILE_HEADER_H

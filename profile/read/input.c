@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plain, gzip and zstd input behind one read call. Plain files are read straight into the reader's
-// buffer: mapping them was not faster and counts twice against the memory bar.
+// Plain, gzip and zstd input through one read call. Plain files are read directly into the reader's
+// buffer: mapping them was not faster, and they would count twice against the memory target.
 #include "profile/read/input.h"
 
 #include <errno.h>
