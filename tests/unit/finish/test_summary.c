@@ -30,7 +30,7 @@ static void test_summary(void **state)
     struct spool_header h = { .pid = 4619, .flags = SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM };
     const uint64_t counts[FINISH_EVENTS] = { 171942, 1277, 1257,  34363, 1160, 1009, 13045,
                                              377,    351,  33469, 3695,  741,  167 };
-    // A program that misses often, with other caches.
+    // A program with many misses, and other caches.
     const uint64_t small[FINISH_EVENTS] = { 171942, 6491, 5989, 34363, 10633, 8916, 13045,
                                             2424,   1819, 0,    0,     0,     0 };
 

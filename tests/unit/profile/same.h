@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Are two profiles the same in everything that can be asked about them? For the tests and the
-// fuzzer, which read each input with the reader's short cuts and without.
+// Compares two profiles in everything that the library tells about them. For the tests and the
+// fuzzer, which read each input with the reader's fast paths and without.
 #ifndef TESTS_UNIT_PROFILE_SAME_H
 #define TESTS_UNIT_PROFILE_SAME_H
 
@@ -36,7 +36,7 @@ static inline int profile_same_rows(const struct quern_profile *p, const struct 
     return same;
 }
 
-// NULL: the same; else what differs first, in words, valid until the next call.
+// NULL: the same; else the first difference, in words, valid until the next call.
 static inline const char *profile_difference(const struct quern_profile *p,
                                              const struct quern_profile *q)
 {

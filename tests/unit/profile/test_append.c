@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Profiles side by side: parts behind parts, with their names, their facts and their own numbers.
+// Profiles side by side: parts after parts, with their names, header fields and numbers.
 #include <errno.h>
 
 #include "tests/unit/profile/text.h"
@@ -63,7 +63,7 @@ static void test_parts(void **state)
     quern_profile_free(p);
 }
 
-// What was named once keeps its name: a profile of ranks can be put behind another.
+// A part that has a name keeps it: a profile of ranks can be appended to another.
 static void test_names_stay(void **state)
 {
     struct quern_profile *p = quern_profile_new(), *q = quern_profile_new();
@@ -81,7 +81,7 @@ static void test_names_stay(void **state)
     quern_profile_free(q);
 }
 
-// Every field of a record comes along: a cost, a call and a jump of the second part.
+// Every field of a record is copied: a cost, a call and a jump of the second part.
 static void test_records(void **state)
 {
     struct quern_profile *p = quern_profile_new();
@@ -135,7 +135,7 @@ static void test_refused(void **state)
     quern_profile_free(p);
 }
 
-// An event with fractions in one of them has them in all: 0.5 and 3 are 3.5.
+// An event with fractions in one profile has them in all: 0.5 and 3 are 3.5.
 static void test_fractions(void **state)
 {
     const char *half = "version: 1\nevents: Ir Dr\nfl=x\nfn=f\n1 0.5 1\n";

@@ -33,8 +33,8 @@ static void test_inclusive(void **state)
 static void test_cycle(void **state)
 {
     // main calls even (10 in all); even and odd call each other; odd calls leaf. The cycle costs
-    // its members' self cost 3 + 4 and the leaf 2: 9, whatever the calls inside claim. Direct
-    // recursion (fact) is no cycle and adds nothing to itself.
+    // its members' self cost 3 + 4 and the leaf 2: 9, whatever the calls inside say. Direct
+    // recursion (fact) is not a cycle and adds nothing to itself.
     struct quern_profile *p =
         read_text("events: Ir\nfl=a\nfn=main\n1 1\ncfn=even\ncalls=1 1\n1 9\n"
                   "cfn=fact\ncalls=1 1\n2 6\n"
@@ -145,7 +145,7 @@ static void test_edges_are_summed(void **state)
     quern_profile_free(p);
 }
 
-// 64 bits of calls: what passes them stays at their end, what just fits does not.
+// 64 bits of calls: larger numbers stay at the maximum, one that just fits does not change.
 static void test_calls_saturate(void **state)
 {
     struct quern_profile *p =
@@ -234,7 +234,7 @@ static void test_two_cycles(void **state)
     quern_profile_free(p);
 }
 
-// A diamond is no cycle: the second way to d finds it finished.
+// A diamond is not a cycle: the second path to d finds it finished.
 static void test_diamond(void **state)
 {
     struct quern_profile *p = read_text("version: 1\nevents: Ir\nfl=x\n"
@@ -253,9 +253,9 @@ static void test_diamond(void **state)
     quern_profile_free(p);
 }
 
-// ---- Numbers out of the ordinary ----
+// ---- Unusual numbers ----
 
-// Fractions, negative counts and jumps beside them; the first record came before the fraction.
+// Fractions, and negative counts and jumps beside them; the first record precedes the fraction.
 static void test_scaled(void **state)
 {
     struct quern_profile *p = read_text("version: 1\nevents: A B\nfl=a\nfn=f\n1 2 3\n2 0.5 -4\n"

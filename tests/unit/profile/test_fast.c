@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The reader's short cuts against its general rules, and two threads against one: whole profiles
-// read both ways, golden ones and a few hundred of random lines, some of which are a little wrong.
+// The reader's fast paths against its general rules, and two threads against one: reads whole
+// profiles both ways, golden ones and a few hundred of random lines, some of them slightly wrong.
 #include "tests/unit/profile/text.h"
 
 #include <dirent.h>
@@ -21,14 +21,14 @@ static unsigned draw(unsigned n)
 static struct quern_profile *read_as(const char *text, size_t n, int strict, int no_fast,
                                      struct quern_error *err)
 {
-    // One of the two sums while it reads, the other's records are walked.
+    // One reader sums rows while it reads, for the other a walk over the records does.
     struct quern_read_opts o = {
         .sz = sizeof(o), .strict = strict, .no_fast = no_fast, .rows = strict == no_fast
     };
     return quern_profile_read_mem(text, n, "text", &o, err);
 }
 
-// What a reader tells of a text: all remarks, one after the other.
+// The output of a reader for a text: all remarks in sequence.
 struct told {
     size_t count;
     uint64_t hash;
@@ -60,7 +60,7 @@ static struct quern_profile *read_told(const char *text, size_t n, int strict, s
     return quern_profile_read_mem(text, n, "text", &o, err);
 }
 
-// By two threads, that many bytes at a time, as by one.
+// Two threads, with so many bytes at a time, against one.
 static void same_in_pair(const char *text, size_t n, const char *name, size_t pair_bytes)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -127,7 +127,7 @@ static void test_golden(void **state)
     assert_true(n > 60);
 }
 
-// Lines whose meaning depends on what is not there: no events yet, no call line behind its jump.
+// Lines that depend on missing ones: no events yet, no call line after its jump.
 static void test_missing(void **state)
 {
     static const char *const texts[] = {
@@ -170,7 +170,7 @@ static char *position(char *o)
     return number(o, 1);
 }
 
-// A line of costs, calls or jumps: mostly as programs write them, sometimes a little wrong.
+// A line of costs, calls or jumps: usually as programs write them, sometimes slightly wrong.
 static char *line(char *o, unsigned columns, unsigned events)
 {
     unsigned n = draw(6) ? events : draw(events + 3), wrong = !draw(12);
@@ -246,8 +246,8 @@ static void test_random(void **state)
     free(text);
 }
 
-// Lines without a fault, as programs write them, so that two threads stay together to the end; and
-// the same with one fault somewhere, which parts them there.
+// Correct lines, as programs write them, so that two threads stay together to the end; and the same
+// with one error somewhere, where they part.
 static void test_pair(void **state)
 {
     char *text = malloc(2 << 20), name[80];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What libquern does when memory, descriptors, the disk or a thread are not to be had: each call
-// that can fail is made to, one after the other, in everything that the library does. It ends with
-// an error that says so, leaves no block and no descriptor behind, and no file half-written; after
-// it the same thing succeeds. The calls are counted by tests/faults/inject.c, of our own objects
-// alone: a loop ends when the call that was to fail is no longer made.
+// What libquern does without memory, descriptors, disk space or a thread: each call that can fail
+// is made to fail, one at a time, in everything that the library does. It ends with an error that
+// says so, leaves no block, no descriptor and no half-written file; afterwards the same operation
+// succeeds. tests/faults/inject.c counts the calls of our own objects only: a loop ends when the
+// call that was to fail no longer occurs.
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -16,10 +16,10 @@
 static char folder[] = "/tmp/quern-faults-XXXXXX";
 static char target[64]; // a file in it
 
-// ---- What the library does, each 0 or -errno, with its message in `err` ----
+// ---- The library's operations, each 0 or -errno, with its message in `err` ----
 
 static struct quern_error err;
-static const char *input; // a file that can be read
+static const char *input; // a readable file
 static struct quern_profile *one, *other;
 
 static int failed(void)
@@ -106,7 +106,7 @@ static int do_merge(void)
     return rc;
 }
 
-static unsigned threads = 1; // with more the number of calls is a matter of luck
+static unsigned threads = 1; // with more, the number of calls varies
 
 static int do_merge_files(void)
 {
@@ -153,7 +153,7 @@ static int do_rewrite(void)
     return rc;
 }
 
-// Every call of building; what is named after them in the header.
+// Every call of building; the header's fields show in its names.
 static int do_build(void)
 {
     static const char *const events[] = { "Ir", "Bc", "Bcm" };
@@ -186,7 +186,7 @@ out:
     return rc;
 }
 
-// ---- One call after the other ----
+// ---- One call at a time ----
 
 static void tidy(void)
 {
@@ -201,7 +201,7 @@ static void tidy(void)
     assert_int_equal(files, 1); // the target; a second one would be half a file
 }
 
-// What is in the target, to be freed.
+// The content of the target, which the caller frees.
 static char *contents(void)
 {
     FILE *f = fopen(target, "r");
@@ -215,11 +215,10 @@ static char *contents(void)
     return text;
 }
 
-// Makes each call of the kind fail, alone and with all that follow. Returns how many calls there
-// are.
+// Makes each call of the kind fail, alone and with all that follow. Returns the number of calls.
 static long fail_each(const char *what, int (*act)(void), enum inject_kind kind, int error)
 {
-    // These do, or begin with, something that has no place for a message.
+    // These are, or begin with, operations that return no message.
     bool says = act != do_costs && act != do_cursor && act != do_merge && act != do_build &&
                 act != do_append;
     long n;
@@ -344,7 +343,7 @@ static void test_memory_of_building(void **state)
     fail_each("build", do_build, INJECT_MEMORY, ENOMEM);
 }
 
-// A file is opened and read to its end: 2 reads of a small one, as the end is asked for once.
+// Opens a file and reads it to its end: 2 reads of a small one, because the end is read once.
 static void test_reading(void **state)
 {
     char path[64];
@@ -357,7 +356,7 @@ static void test_reading(void **state)
     }
 }
 
-// A target is written beside itself by one write, and renamed.
+// Writes a file beside the target, with one write, and renames it.
 static void test_writing(void **state)
 {
     char path[64];
@@ -385,7 +384,7 @@ static void test_writing(void **state)
         assert_string_equal(before, after);
         free(after);
         assert_int_equal(fail_each(path, do_write_callgrind, faults[i].kind, faults[i].error), 1);
-        // fail_each() let it succeed once; as it was again.
+        // fail_each() let it succeed once; restore the target.
         FILE *f = fopen(target, "w");
         assert_int_equal(fwrite(before, 1, strlen(before), f), strlen(before));
         fclose(f);
@@ -395,7 +394,7 @@ static void test_writing(void **state)
     free(before);
 }
 
-// A folder is opened and is none: no descriptor stays.
+// A folder in place of a file: it is opened, and no descriptor stays.
 static void test_folder(void **state)
 {
     (void)state;
@@ -410,8 +409,8 @@ static void test_folder(void **state)
     inject_end();
 }
 
-// More than the buffer of 128 KiB, stored and not made smaller, so that it is filled again and
-// again: 20,000 lines of 1.
+// More than the buffer of 128 KiB, stored without compression, so that it is filled repeatedly:
+// 20,000 lines of 1.
 static void test_large_compressed(void **state)
 {
     enum { LINES = 20000 };
@@ -436,7 +435,7 @@ static void test_large_compressed(void **state)
     remove(path);
 }
 
-// One byte at a time, and each transfer interrupted first: the same profile, the same file.
+// One byte at a time, and each transfer interrupted first: same profile, same file.
 static void test_transfers(void **state)
 {
     char path[64];
@@ -464,7 +463,7 @@ static void test_transfers(void **state)
     }
 }
 
-// 2 threads, the first of them this one: the other's absence is no error.
+// 2 threads, the first is this one: it is not an error if the other cannot start.
 static void test_threads(void **state)
 {
     char path[64];
@@ -480,7 +479,7 @@ static void test_threads(void **state)
     threads = 1;
 }
 
-// The header is that of the first file, though another thread than the first one read it.
+// The header is that of the first file, even if a thread other than the first read it.
 static void test_first_file(void **state)
 {
     char path[2][64];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Every file of tests/golden: format, parts, totals and remarks as tests/golden/expect.txt says
-// (how those are known: tests/golden/README.md); what we write from it reads back to the same;
-// strict reading refuses exactly those with a warning or an error. Runs from the root of the source
-// tree.
+// Every file of tests/golden: format, parts, totals and remarks as in tests/golden/expect.txt
+// (their source: tests/golden/README.md). What we write from it reads back to the same; strict
+// reading refuses exactly those with a warning or an error. Runs from the root of the source tree.
 #include "tests/unit/profile/text.h"
 
 #include <dirent.h>

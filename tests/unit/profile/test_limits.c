@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Size: a line of 1 MB, a million functions, a thousand events, lines across the reader's buffers,
-// every way to cut a file off.
+// a file truncated at every byte.
 #include "tests/unit/profile/text.h"
 
 static void test_long_line(void **state)
@@ -67,7 +67,7 @@ static void test_many_events(void **state)
     free(text);
 }
 
-// Lines of all lengths end at all places of the reader's buffer of 256 KB.
+// Lines of all lengths end everywhere in the reader's buffer of 256 KB.
 static void test_buffer_edges(void **state)
 {
     size_t n = 60000;
@@ -86,7 +86,7 @@ static void test_buffer_edges(void **state)
     free(text);
 }
 
-// Cut off after each byte, a file is read without harm, or refused.
+// Truncated after each byte, a file is read without harm, or refused.
 static void test_every_prefix(void **state)
 {
     static const char *const files[] = { "calls", "jump-names", "xdebug", "event-names", "parts" };
@@ -100,7 +100,7 @@ static void test_every_prefix(void **state)
         size_t n = fread(text, 1, sizeof(text), f);
         fclose(f);
         for (size_t i = 0; i <= n; i++) {
-            char *copy = malloc(i + 1); // so that a byte too far is seen
+            char *copy = malloc(i + 1); // makes an access past the end visible
             memcpy(copy, text, i);
             struct quern_profile *p = quern_profile_read_mem(copy, i, "cut", NULL, NULL);
             if (p) {

@@ -58,7 +58,7 @@ static void test_merge_refuses_other_events(void **state)
     quern_merger_free(m);
 }
 
-// 64-bit counts whose sum does not fit, fractions that come only later, negative ones.
+// 64-bit counts whose sum does not fit, fractions that appear only later, negative ones.
 static void test_merge_wide(void **state)
 {
     struct quern_profile *a =
@@ -124,7 +124,7 @@ static void test_merge_files(void **state)
     remove(names[7]);
     assert_null(quern_profile_merge_files(paths, FILES, NULL, &err));
     assert_string_equal(err.file, names[7]);
-    // Who does not ask for the reason gets the number alone.
+    // A caller that does not ask for the reason gets only the number.
     errno = 0;
     assert_null(quern_profile_merge_files(paths, FILES, NULL, NULL));
     assert_int_equal(errno, ENOENT);
@@ -170,7 +170,7 @@ static struct quern_profile *sum_of(struct quern_profile *a, struct quern_profil
     return s;
 }
 
-// The lines of costs of what is written of it in full, without the totals at its end.
+// The cost lines of its full output, without the totals at the end.
 static void body_is(const struct quern_profile *p, const char *expected)
 {
     struct quern_write_opts o = { .sz = sizeof(o),
@@ -189,8 +189,8 @@ static void body_is(const struct quern_profile *p, const char *expected)
 #define HEAD "version: 1\nevents: A B\nfl=x\nfn=f\n"
 
 // The second file has the places of the first in another order, some twice, and some of its own; a
-// count that the first left out; and the same line in another file, which comes behind the
-// function's own.
+// count that the first omitted; and the same line in another file, which comes after the function's
+// own.
 static void test_any_order(void **state)
 {
     struct quern_profile *s =
@@ -244,9 +244,9 @@ static void test_places_stay_apart(void **state)
     quern_profile_free(s);
 }
 
-// A record that comes where another one is expected, and differs in one thing only, is not added to
-// it: kind, function, file, line, high half of the line, address, block; object, file and name,
-// line and address of the target; file of a jump's target.
+// A record at the place where another one is expected, with only one difference, is not added to
+// that one: kind, function, file, line, high half of the line, address, block; object, file and
+// name, line and address of the target; file of a jump's target.
 static void test_expected_place_is_another(void **state)
 {
     static const char head[] =
@@ -255,7 +255,7 @@ static void test_expected_place_is_another(void **state)
     static const char first[] = CALL "jfi=x\njump=1 0x20 0 7\n0x4 2 1\n0x4 2 1 1\n";
     static const struct {
         const char *text;
-        size_t records; // three, and those that are others
+        size_t records; // three, and those that differ
     } second[] = {
         { first, 3 },
         { "cob=o\ncfi=x\ncfn=h\ncalls=1 0x20 0 7\n0x4 2 1 1\n", 4 },
@@ -295,8 +295,8 @@ static void test_expected_place_is_another(void **state)
     }
 }
 
-// Costs one behind another whose context differs in one thing that is no line: a record of costs is
-// looked for in the context of the last one first.
+// Consecutive costs whose context differs in one thing other than the line: the search for a cost
+// record begins in the context of the last one.
 static void test_context_changes(void **state)
 {
     static const char text[] =
@@ -311,7 +311,7 @@ static void test_context_changes(void **state)
     while (quern_cursor_next(c, &r)) {
         unsigned v = (unsigned)r.counts[0];
         seen |= v;
-        assert_int_equal(v & (v - 1), 0); // one bit: of one place
+        assert_int_equal(v & (v - 1), 0); // one bit: from one place
         assert_int_equal(r.at.bb, v == 2 ? 1 : 2);
         assert_true(r.at.line == (v <= 4 ? 1 : 4294967297));
         assert_string_equal(quern_profile_str(s, r.at.file), v == 16 ? "y" : "x");
@@ -321,8 +321,8 @@ static void test_context_changes(void **state)
     quern_profile_free(s);
 }
 
-// The first file has no addresses, the second has: what came before is at address 0, as is what the
-// second has there.
+// The first file has no addresses, the second has: earlier records are at address 0, as are those
+// that the second has there.
 static void test_addresses_come_later(void **state)
 {
     struct quern_profile *s =
@@ -335,9 +335,8 @@ static void test_addresses_come_later(void **state)
     quern_profile_free(s);
 }
 
-// Around the 63 bits that are added in place: 2^62 + 2^62 passes them, 2^62 + 2^62 - 1 does not,
-// and a sum that passes leaves the other counts of its line as they should be. Numbers of calls,
-// too.
+// Around the 63 bits that are added in place: 2^62 + 2^62 exceeds them, 2^62 + 2^62 - 1 does not,
+// and a sum that exceeds them leaves the other counts of its line correct. Numbers of calls, too.
 static void test_end_of_63_bits(void **state)
 {
     static const char line[] = "4611686018427387904";
@@ -353,8 +352,8 @@ static void test_end_of_63_bits(void **state)
     quern_profile_free(s);
 }
 
-// 5000 lines of 300 functions, added twice in opposite orders: every table grows, and all is found
-// again.
+// 5000 lines of 300 functions, added twice in opposite orders: every table grows, and every entry
+// is found again.
 static void test_many_places(void **state)
 {
     enum { N = 5000 };
@@ -382,8 +381,8 @@ static void test_many_places(void **state)
     free(text[1]);
 }
 
-// A fraction in the second of two events, after whole counts of both: costs and calls are counted
-// in 10^-9 of the second from there on.
+// A fraction in the second of two events, after integer counts of both: from then on costs and
+// calls are counted in 10^-9 of the second.
 static void test_fraction_comes_later(void **state)
 {
     struct quern_profile *s = sum_of(read_text(HEAD "1 3 4\n2 9\ncfn=g\ncalls=6 1\n1 10 11\n"),
@@ -412,7 +411,7 @@ static void test_order(void **state)
     body_is(s, "ob=o1\nfl=c\nfn=y\n1 6\n\nob=o2\nfl=b\nfn=a\n1 5\n\n"
                "fn=z\n4 3\ncfn=k\ncalls=1 1\n4 2\n5 1\nfi=a\n1 4");
     quern_profile_free(s);
-    // it is empty now, and can be used again
+    // it is empty now, and can be reused
     assert_int_equal(quern_merger_add(m, p, "p", &err), 0);
     assert_int_equal(quern_merger_add(m, p, "p", &err), 0);
     s = quern_merger_take(m, &err);
@@ -422,8 +421,8 @@ static void test_order(void **state)
     quern_profile_free(p);
 }
 
-// Calls from one place to one function differ by where in it they lead: line 9 comes behind line 8,
-// whatever the file had first.
+// Calls from one place to one function differ by their target line: line 9 comes after line 8, in
+// whatever order the file has them.
 static void test_order_of_targets(void **state)
 {
     struct quern_profile *s =
@@ -464,7 +463,7 @@ static void test_join(void **state)
     struct quern_profile *s = quern_merger_take(a, &err);
     body_is(s, "fl=x\nfn=f\n1 3\n2 4");
     quern_profile_free(s);
-    s = quern_merger_take(b, &err); // joined: nothing is left
+    s = quern_merger_take(b, &err); // joined: it is empty
     assert_int_equal(quern_profile_event_count(s), 0);
     quern_profile_free(s);
     quern_merger_free(a);
@@ -474,7 +473,7 @@ static void test_join(void **state)
     quern_merger_free(NULL);
 }
 
-// The header of the earlier file stays, whoever is added to whom; the other's sums do, too.
+// The header of the earlier file stays, in either direction of joining; so do the other's sums.
 static void test_join_order(void **state)
 {
     const char *early = "version: 1\ncmd: early\nevents: A B\nfl=x\nfn=f\n1 1\n";
@@ -508,7 +507,7 @@ static void test_join_order(void **state)
     quern_merger_free(from);
 }
 
-// Line by line, what is in one of the two only, calls, and what becomes zero.
+// Line by line: records in only one of the two, calls, and counts that become zero.
 static void test_subtract_lines(void **state)
 {
     struct quern_profile *old = read_text(HEAD "1 10 1\n2 5\n4 4\ncfn=g\ncalls=5 1\n1 9\n");
@@ -520,7 +519,7 @@ static void test_subtract_lines(void **state)
     assert_non_null(d);
     body_is(d, "fl=x\nfn=f\n1 2 -1\ncfn=g\ncalls=2 1\n1 -5\n2 -5\n3 7\n4 0");
     quern_profile_free(d);
-    // fewer calls than before: their number does not go below zero
+    // fewer calls than before: the number does not become negative
     d = quern_profile_subtract(old, now, 0, &err);
     struct quern_costs *c = quern_costs_new(d);
     assert_int_equal(quern_costs_edge(c, 0).calls, 0);
@@ -557,7 +556,7 @@ static void test_subtract_wide(void **state)
     quern_profile_free(now);
 }
 
-// Two functions of one name are one; files and functions have expressions of their own; an object
+// Two functions with one name become one; files and functions have separate expressions; an object
 // keeps its name.
 static void test_rewrite_names(void **state)
 {
@@ -579,7 +578,7 @@ static void test_rewrite_names(void **state)
     quern_profile_free(q);
     quern_rewrite_free(file);
     quern_rewrite_free(func);
-    // a pattern that explodes names the name that it cannot do
+    // a pattern with exponential backtracking: the error gives the name that was being matched
     char text[200] = "events: A\nfl=x\nfn=";
     memset(text + strlen(text), 'a', 60);
     strcat(text, "b\n1 1\n");
@@ -595,7 +594,7 @@ static void test_rewrite_names(void **state)
     quern_profile_free(p);
 }
 
-// An empty file, as Callgrind writes it for a thread that did nothing, is no part of the sum.
+// An empty file, as Callgrind writes it for a thread that did nothing, does not count in the sum.
 static void test_empty_adds_nothing(void **state)
 {
     struct quern_profile *s = sum_of(read_text(""), read_text(HEAD "1 1\n"));

@@ -67,7 +67,7 @@ static void test_build_refuses(void **state)
     quern_profile_free(p);
 }
 
-// 4096 events are the most that a profile has.
+// A profile has at most 4096 events.
 static void test_most_events(void **state)
 {
     enum { MOST = 4096 };
@@ -88,7 +88,7 @@ static void test_most_events(void **state)
     quern_profile_free(p);
 }
 
-// A header that is no number changes nothing of the one before it.
+// A header whose value is not a number leaves the one before it unchanged.
 static void test_bad_number_of_a_header(void **state)
 {
     struct quern_profile *p =
@@ -148,7 +148,7 @@ static void test_derive_at_the_ends(void **state)
     assert_int_equal(at, 2);
     assert_int_equal(quern_profile_event_scale(p, 2), 1000000000);
     assert_true(quern_profile_derive(p, 2, quern_profile_totals(p)) == -85 * (nano / 10));
-    counts[0] = max / 4; // three times that fits, as it did not before it is divided
+    counts[0] = max / 4; // three times that fits now; before the division it did not
     assert_true(quern_profile_derive(p, 2, counts) ==
                 max / 4 / nano * (3 * nano) + max / 4 % nano * 3);
     counts[0] = max / 2;
@@ -212,7 +212,7 @@ static void test_formulas(void **state)
     quern_profile_free(p);
 }
 
-// Factors that pass 64 bits in units of 10^-9: 9 * 10^9 of 9 * 10^9, and a sum of such.
+// Factors that exceed 64 bits in units of 10^-9: 9 * 10^9 of 9 * 10^9, and a sum of such.
 static void test_formula_too_large(void **state)
 {
     struct quern_profile *p = quern_profile_new();
@@ -305,7 +305,8 @@ static void test_match_scales(void **state)
 
 // ---- Functions and strings ----
 
-// Two functions are the same exactly when object, file and name are. 200 of them: the table grows.
+// Two functions are the same if and only if object, file and name are. 200 of them: the table
+// grows.
 static void test_functions(void **state)
 {
     struct quern_profile *p = quern_profile_new();
@@ -342,7 +343,7 @@ static void test_parts(void **state)
     (void)state;
     assert_int_equal(quern_profile_part_count(p), 1);
     quern_profile_set_cmd(p, "one");
-    quern_profile_set_cmd(p, "two"); // the last word counts
+    quern_profile_set_cmd(p, "two"); // the last call counts
     quern_profile_add_desc(p, "K", "v");
     quern_profile_add_desc(p, "L", "");
     assert_int_equal(quern_profile_begin_part(p), 0);
@@ -367,7 +368,7 @@ static void test_parts(void **state)
     quern_profile_free(p);
 }
 
-// The name of a file that is too long loses its beginning; sentences lose their end.
+// The name of a file that is too long loses its beginning; messages lose their end.
 static void test_errors(void **state)
 {
     struct quern_error err;

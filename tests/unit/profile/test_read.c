@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a line means where it stands, and what is said of lines that are wrong.
+// The meaning of a line in its context, and the remarks on wrong lines.
 #include "tests/unit/profile/text.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void test_callee_defaults(void **state)
     assert_string_equal(quern_profile_str(p, g.object), "o1");
     assert_string_equal(quern_profile_str(p, g.file), "a.c");
     quern_profile_free(p);
-    // behind fi= a callee without cfi= is in that file (the call in line 8 is from inlined code)
+    // after fi= a callee without cfi= is in that file (the call in line 8 is from inlined code)
     p = read_text(
         "version: 1\nevents: Ir\nfl=a.c\nfn=f\n1 1\nfi=a.h\n5 1\ncfn=g\ncalls=1 8\n5 2\n");
     assert_string_equal(file_of(p, nth(p, 2).to.func), "a.h");
@@ -131,9 +131,9 @@ static void test_progress_cancels(void **state)
     assert_int_equal(err.code, ECANCELED);
 }
 
-// ---- What is wrong, and where ----
+// ---- Wrong lines and their positions ----
 
-// Reads text; its only remark that is more than a note is of that kind and severity, there.
+// Reads text; its only remark above a note is of that kind and severity, at that position.
 static void remark_is(const char *text, const char *kind, enum quern_severity severity,
                       uint64_t line, uint32_t col, const char *shown)
 {
@@ -176,7 +176,7 @@ static void test_empty_file(void **state)
 
 #define CALLS "version: 1\nevents: A\nfl=x\nfn=f\n1 1\ncfn=g\n"
 
-// Behind calls= there is the end of the file, a name, a jump, another call, a header, another part.
+// calls= is followed by the end of the file, a name, a jump, another call, a header, another part.
 static void test_call_without_cost(void **state)
 {
     static const char *const next[] = {
@@ -199,17 +199,17 @@ static void test_call_without_cost(void **state)
         if (i != 4) // that one has a remark of its own
             remark_is(text, "calls-without-cost", QUERN_ERROR, 7, 1, "calls=3 1");
     }
-    // no newline behind it, or CR LF: what is shown is the line
+    // without a newline at the end, or CR LF: the remark shows the line
     remark_is(CALLS "calls=3 1", "calls-without-cost", QUERN_ERROR, 7, 1, "calls=3 1");
     remark_is(CALLS "calls=3 1\r\n", "calls-without-cost", QUERN_ERROR, 7, 1, "calls=3 1");
-    // with its cost line, whose count is nothing: as it should be
+    // with its cost line, whose count is 0: correct
     struct quern_profile *p = read_text(CALLS "calls=3 1\n1 0\n");
     assert_int_equal(quern_profile_diag_count(p), 0);
     quern_profile_free(p);
 }
 
 // The line with calls= is the last of the reader's buffer of 256 KB, or the first of the next, or
-// anywhere between; what is shown of it is its first 200 bytes.
+// anywhere between; the remark shows its first 200 bytes.
 static void test_call_at_buffer_edge(void **state)
 {
     enum { BUF = 256 << 10 };
@@ -224,7 +224,7 @@ static void test_call_at_buffer_edge(void **state)
         memset(text + n, '-', (size_t)(at - n - 1));
         text[at - 1] = '\n';
         n = at + sprintf(text + at, "%s\n#", call);
-        memset(text + n, '+', BUF); // overwrites all that the buffer held
+        memset(text + n, '+', BUF); // overwrites the whole buffer
         strcpy(text + n + BUF, "\nfn=h\n1 1\n");
         struct quern_profile *p = read_text(text);
         const struct quern_diag *d = NULL;
@@ -243,9 +243,9 @@ static void test_call_at_buffer_edge(void **state)
 
 // ---- Names ----
 
-// Ids near and far: by number up to 262,144 and four times what is there, in a table beyond; those
-// that were far move over when the near ones come to them.
-static void test_lineids(void **state)
+// Ids near and far: in an array up to 262,144 plus four times its size, in a table beyond; far ones
+// move to the array when it reaches them.
+static void test_ids(void **state)
 {
     char *text = malloc(1 << 20), *o = text;
     uint64_t id[200];
@@ -275,8 +275,8 @@ static void test_lineids(void **state)
     free(text);
 }
 
-// A far id that is just where the near ones end: 1 makes room for 1025, 200000 for 301024, 400000
-// for 601024.
+// A far id exactly at the end of the array: 1 makes space for 1025, 200000 for 301024, 400000 for
+// 601024.
 static void test_id_at_the_end(void **state)
 {
     struct quern_profile *p =
@@ -294,7 +294,7 @@ static void test_id_at_the_end(void **state)
 
 // ---- Numbers ----
 
-// The count of a line "1 NUMBER", in units of 10^-9, by the short cuts and without them.
+// The count of a line "1 NUMBER", in units of 10^-9, with the fast paths and without them.
 static void number_is(const char *number, quern_count nano)
 {
     char text[100];
@@ -355,7 +355,7 @@ int main(void)
         cmocka_unit_test(test_empty_file),
         cmocka_unit_test(test_call_without_cost),
         cmocka_unit_test(test_call_at_buffer_edge),
-        cmocka_unit_test(test_lineids),
+        cmocka_unit_test(test_ids),
         cmocka_unit_test(test_id_at_the_end),
         cmocka_unit_test(test_numbers),
     };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the reader remarks upon, one by one: the kind, the line and the column of every remark of a
-// small text, in order. Lines and columns are counted in the text beside them. How much of a golden
-// file is understood is tested by test_golden.c.
+// The reader's remarks one by one: kind, line and column of every remark on a small text, in order.
+// Lines and columns are counted in the text beside them. test_golden.c tests how much of a golden
+// file is understood.
 #include "tests/unit/profile/text.h"
 
 static char said[4096];
@@ -17,7 +17,7 @@ static void note(void *ctx, const struct quern_diag *d)
              (unsigned long long)d->line, d->col);
 }
 
-#define ANY INT64_MIN // what a number that does not fit is worth
+#define ANY INT64_MIN // the value of a number that does not fit
 
 // The text must be a profile with these remarks; the first total is `sum`.
 static void expect_bytes(const char *text, size_t n, const char *remarks, long long sum)
@@ -47,25 +47,25 @@ static void test_names(void **state)
 {
     (void)state;
     expect(HEAD "1 1\n", "", 1);
-    // Names that nobody knows, of two and of three letters; they change nothing.
+    // Unknown names of two and of three letters; they change nothing.
     expect(HEAD "fx=b\n1 1\n", "junk-line@5:1", 1);
     expect(HEAD "oz=b\n1 1\n", "junk-line@5:1", 1);
     expect(HEAD "cxn=b\n1 1\n", "junk-line@5:1", 1);
     expect(HEAD "jxn=b\n1 1\n", "junk-line@5:1", 1);
     expect(HEAD "rex=b\n1 1\n", "junk-line@5:1", 1);
-    // An id that has no name is told of where it is first used: from there on its name is itself.
+    // The remark on an id without a name is at its first use: from there on the id is its own name.
     expect(HEAD "fn=(3)\n1 1\nfn=g\n1 2\nfn=(3)\n1 4\n", "id-undefined@5:4", 7);
-    // Those that Callgrind can write and does not document.
+    // Those that Callgrind can write but does not document.
     expect(HEAD "bb=1\nln=2\nrec=3\n1 1\n",
            "undocumented-spec@5:1 undocumented-spec@6:1 undocumented-spec@7:1", 1);
     expect(HEAD "frfn=(7) g\nfn=(7)\n1 1\n", "undocumented-spec@5:1", 1);
     expect(HEAD "1 1\ncfe=b\ncfn=g\ncalls=1 1\n1 2\n", "cfe@6:1", 1);
-    // Not the end of an id: it is a name
+    // Not the end of an id: it is a name.
     expect(HEAD "fn=(x) g\n1 1\n", "", 1);
     expect(HEAD "fn=(5)\n1 1\n", "id-undefined@5:4", 1);
     expect(HEAD "1 1", "no-final-newline@5:0", 1);
     expect(HEAD "fn=(5) g\nfn=(5) h\nfn=(5) h\n1 1\n", "id-changed@6:4 id-redefined@7:4", 1);
-    // A name ends at its NUL byte, one made of ids, too.
+    // A name ends at its NUL byte, also one made of ids.
     static const char plain[] = HEAD "fn=a\0b\n1 1\n",
                       nested[] = HEAD "fn=(5) g\nfn=(6) (5)'\0x\n1 1\n";
     expect_bytes(plain, sizeof(plain) - 1, "nul-byte@5:5", 1);
@@ -88,11 +88,11 @@ static void test_encodings(void **state)
     (void)state;
     expect("\xef\xbb\xbf" HEAD "1 1\n", "byte-order-mark@1:1", 1);
     expect("\xef\xbb\xbf" HEAD "1 x\n", "byte-order-mark@1:1 bad-number@5:3 no-counts@5:1", 0);
-    // Once, and as a whole.
+    // Once, and complete.
     expect("\xef\xbb\xbf\xef\xbb\xbf" HEAD "1 1\n", "byte-order-mark@1:1 text-before-header@1:1",
            1);
     expect("\xef\xbb\n" HEAD "1 1\n", "text-before-header@1:1", 1);
-    // Either order of bytes, with a mark and without.
+    // Either byte order, with a mark and without.
     assert_string_equal(refused("\xff\xfe"
                                 "e\0v\0\n\0",
                                 8),
@@ -105,9 +105,9 @@ static void test_encodings(void **state)
     assert_string_equal(refused("\0e\0v\0\n", 6), utf16);
 }
 
-// Compressed data that is damaged behind a piece that is not: what came before is used, and nothing
-// is made up behind it. RFC 1952's header, RFC 1951's stored block of a length and its complement,
-// and a block of the type that there is not.
+// Compressed data with damage after a sound piece: what precedes it is used, and nothing is
+// invented after it. RFC 1952's header, RFC 1951's stored block of a length and its complement, and
+// a block of the reserved type.
 static void test_damaged_block(void **state)
 {
     static const char text[] = HEAD "1 7\n";
@@ -128,7 +128,7 @@ static void test_headers(void **state)
     expect("before\n" CG "1 1\n", "text-before-header@1:1 summary-missing@0:0", 1);
     expect(HEAD "what: is this\n1 1\n", "unknown-header@5:1", 1);
     expect(HEAD "1 1\ntotals=1\n", "totals-equals-sign@6:7", 1);
-    // Neither another word nor a shorter one has an equals sign.
+    // Neither another word nor a shorter one is followed by an equals sign.
     expect(HEAD "1 1\nsummary=1\n", "junk-line@6:1", 1);
     expect(HEAD "1 1\ntotal=1\n", "junk-line@6:1", 1);
     expect("version: 1\nevents: Ir\ndesc: late: 1\nfl=a\nfn=f\n1 1\n", "header-after-events@3:1",
@@ -167,13 +167,13 @@ static void test_costs(void **state)
     expect(HEAD "0xffffffffffffffff 1\n", "", 1);
     expect(HEAD "1 0xfffffffffffffffffffffffffffffffffffffffff\n",
            "hexadecimal-count@5:3 number-too-large@5:3", ANY);
-    expect(HEAD "  1 1\n\t2 1\n", "", 2); // blanks before a line of costs
+    expect(HEAD "  1 1\n\t2 1\n", "", 2); // blanks before a cost line
     expect(HEAD "fn=(0xa) g\n1 1\nfn=(10)\n1 1\nfn=(0xA)\n1 1\n", "", 3);
     expect(HEAD "fn=(0xag) g\n1 1\n", "id-malformed@5:4", 1);
     expect("version: 1\nfl=a\nfn=f\n1 1\nevents: Ir\n1 1\n", "cost-before-events@4:1", 1);
     expect("version: 1\nevents: Ir\nfl=a\n1 1\n", "no-function@4:1", 1);
     expect("events: Ir\nfn=f\n1 1\nsummary: 1\n", "no-file@3:1", 1);
-    // The second position is none: at the 5th column of line 6.
+    // The second position is invalid: at the 5th column of line 6.
     expect("version: 1\npositions: instr line\nevents: Ir\nfl=a\nfn=f\n0x1 x 1\n", "bad-number@6:5",
            0);
 }
@@ -187,7 +187,7 @@ static void test_calls(void **state)
     expect(HEAD "cfn=g\ncalls=1 1 1\n1 5\n", "calls-extra-target@6:11", 0);
     expect(HEAD "calls=1 1\n1 5\n", "calls-without-cfn@5:1", 0);
     expect(HEAD "cfn=g\nrcalls=1 1\n1 5\n", "rcalls@6:1", 0);
-    // The line after it, and the end, where its cost should be; what follows is on its own line.
+    // The next line, and the end, in place of the cost line; what follows is on its own line.
     expect(HEAD "cfn=g\ncalls=1 1\nfn=h\n1 1 1\n", "calls-without-cost@6:1 too-many-counts@8:5", 1);
     expect(HEAD "1 1\ncfn=g\ncalls=1 1\n", "calls-without-cost@7:1", 1);
     expect(HEAD "jump=1\n*\n1 1\n", "jump-no-target@5:1", 1);
@@ -195,13 +195,14 @@ static void test_calls(void **state)
 
 #define SUMMED(creator, sum) "version: 1\n" creator "events: Ir\nsummary: " sum "\nfl=a\nfn=f\n"
 
-// The sums of a part are compared with its lines, event by event, and the first that differs named.
+// The sums of a part are compared with its lines, event by event; the remark names the first
+// difference.
 static void test_sums(void **state)
 {
     (void)state;
     expect(CG "1 1\n", "summary-missing@0:0", 1);
     expect("desc: x\n" BARE "1 1\n", "summary-missing@0:0", 1);
-    // Of Callgrind, and complete: its specification's smallest example.
+    // From Callgrind, and complete: its specification's smallest example.
     expect(BARE "1 1\n", "", 1);
     expect(BARE "1 1\nsummary: 1\n", "", 1);
     expect(BARE "1 1\nsummary: 2\n", "totals-mismatch@5:0", 1);
@@ -215,12 +216,12 @@ static void test_sums(void **state)
     expect(SUMMED("", "18446744073709551615") "1 1\n", "summary-wrapped@3:0", 1);
     expect(SUMMED("", "9223372036854775807") "1 1\n", "summary-larger@3:0", 1);
     expect(HEAD "1 1\ntotals: 2\n", "totals-mismatch@6:0", 1);
-    // What is no number ends the line, and is told of once: the sum is that of no number.
+    // Text that is not a number ends the line, with one remark: the sum has no such number.
     expect(HEAD "1 1\ntotals: 1x 7 y\n", "bad-number@6:9 totals-mismatch@6:0", 1);
-    // The first is right, the second is not; one remark for both
+    // The first is right, the second is not; one remark for both.
     expect("version: 1\nevents: A B C\nfl=a\nfn=f\n1 1 2 3\ntotals: 1 3 4\n", "totals-mismatch@6:0",
            1);
-    // What is said of the whole is not said of the line of a sum.
+    // A remark on the whole does not refer to the line of a sum.
     expect("version: 1\nevent: X = Ir * Ir\nevents: Ir\nfl=a\nfn=f\n1 1\ntotals: 1\n",
            "bad-formula@0:0", 1);
     // Each part has its own.
@@ -229,7 +230,7 @@ static void test_sums(void **state)
            "totals-mismatch@13:0", 5);
 }
 
-// An exponent of five digits is above all that there is, as one of four: no number is read from it.
+// An exponent of five digits exceeds every range, like one of four: no number is read from it.
 static void test_exponents(void **state)
 {
     (void)state;
@@ -239,7 +240,7 @@ static void test_exponents(void **state)
     expect(HEAD "1 1e-99999999999999999999\n", "fraction-rounded@5:3", 0);
 }
 
-// Each kind is told once, unless every one is asked for; how often is kept.
+// One remark for each kind, unless every one is asked for; how often is counted.
 static void test_once(void **state)
 {
     struct quern_read_opts o = { .sz = sizeof(o), .diag = note, .diag_ctx = said };

@@ -20,7 +20,7 @@ static void rewrite_is(const char *expr, const char *from, const char *to)
     quern_rewrite_free(r);
 }
 
-static void test_relocate(void **state)
+static void test_rewrite(void **state)
 {
     (void)state;
     rewrite_is("s/version[0-9]/versionN/", "version1/prog.c", "versionN/prog.c");
@@ -65,7 +65,7 @@ static void test_flags(void **state)
     rewrite_is("s/A/x/ig", "aAa", "xxx");
 }
 
-// Brackets nest, and may stand apart; what is escaped is no delimiter.
+// Brackets nest, and may be separate; an escaped one is not a delimiter.
 static void test_delimiters(void **state)
 {
     struct quern_error err;
@@ -76,7 +76,7 @@ static void test_delimiters(void **state)
     rewrite_is("s[a] [b]", "aa", "ba");
     rewrite_is("s<a><b>g", "aa", "bb");
     rewrite_is("s{a}/b/", "a", "b");
-    rewrite_is("s{a\\}b}{c}", "a}b", "c"); // a brace that is meant, not one that ends
+    rewrite_is("s{a\\}b}{c}", "a}b", "c"); // a literal brace, not a delimiter
     rewrite_is("s,a\\,b,c,", "a,b", "c");
     rewrite_is("s/a/b\\/c/", "a", "b/c");
     assert_null(quern_rewrite_new("s{a{b}{c}", &err)); // one is still open
@@ -103,7 +103,7 @@ static void test_replacement(void **state)
     rewrite_is("s/b/a$/", "b", "a$");
     rewrite_is("s/b/$(/", "b", "$(");
     rewrite_is("s/b/\\n/", "b", "\n");
-    // Each two characters become four before they are looked at.
+    // Each two characters become four before the check.
     rewrite_is("s/(b)/\\1\\1\\1\\1\\1\\1\\1\\1\\1\\1\\1\\1/", "abc", "abbbbbbbbbbbbc");
     rewrite_is("s/b//", "abc", "ac");
     rewrite_is("s/x*/-/g", "ab", "-a-b-");
@@ -123,7 +123,7 @@ static void refused(const char *expr, const char *why)
         fail_msg("%s: %s", expr, err.msg);
 }
 
-// Told at once, before any name that the pattern matches.
+// Reported at once, before any name that the pattern matches.
 static void test_bad_replacement(void **state)
 {
     static const char group[] =
@@ -139,7 +139,7 @@ static void test_bad_replacement(void **state)
     refused("s/ab/\\q/", "not understood");
     refused("s,\\Qa.b,\\9,", "names a group"); // quoted up to its end
     refused("s/a b # (/\\1/x", "names a group");
-    refused("s{ab}{c\\}", "a delimiter is missing"); // a backslash at its end is one before it
+    refused("s{ab}{c\\}", "a delimiter is missing"); // a backslash at its end escapes the delimiter
     rewrite_is("s/(?<x>a)b/<${x}>/", "ab", "<a>");
     rewrite_is("s/(a)(b)?/\\2\\1/", "ac", "ac");
     rewrite_is("s/(?|(a)|(b))c/\\1/", "bc", "b");
@@ -147,7 +147,7 @@ static void test_bad_replacement(void **state)
     rewrite_is("s/a/\\\\/", "a", "\\");
 }
 
-// A text that grows to a hundred times its length, and more than the room for a first try.
+// A text that grows to a hundred times its length, more than the first buffer has space for.
 static void test_long(void **state)
 {
     char expr[200], text[51], *expected = malloc(50 * 100 + 1);
@@ -167,7 +167,7 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_relocate),        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_rewrite),         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_delimiters),      cmocka_unit_test(test_replacement),
         cmocka_unit_test(test_bad_replacement), cmocka_unit_test(test_long),
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Self costs of functions by source file, summed by the reader and walked for. All expected numbers
+// Self costs of functions by source file, summed by the reader and by a walk. All expected numbers
 // are small enough to be added up by eye from the profile in the test; test_fast.c compares both
 // ways on larger ones.
 #include "tests/unit/profile/text.h"
@@ -29,8 +29,8 @@ static void expect(const struct quern_profile *p, const struct quern_rows *r, si
     assert_int_equal(x.counts[1], second);
 }
 
-// f in a.c: 1 + 3 + 100 and 2; in b.h: 10 and nothing given; g: the cost of its call is not its
-// own, and the line of the jump has none. A row comes where its first cost comes: g's after f's.
+// f in a.c: 1 + 3 + 100 and 2; in b.h: 10 and no count; g: the cost of its call is not its own, and
+// the line of the jump has none. Rows are in the order of their first costs: g's after f's.
 static void test_rows(void **state)
 {
     (void)state;
@@ -50,7 +50,7 @@ static void test_rows(void **state)
     }
 }
 
-// Two parts, of which the second has another event, and the columns in another order.
+// Two parts; the second has another event, and the columns in another order.
 static void test_parts(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void test_parts(void **state)
     }
 }
 
-// The same where the other event has no costs: its counts are zero, not what is behind the row.
+// The same if the other event has no costs: its counts are zero, not the memory after the row.
 static void test_part_without_costs(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void test_part_without_costs(void **state)
     }
 }
 
-// 1.5 + 2 and, after -1, 4: in units of 10^-9 where the event has a fraction.
+// 1.5 + 2 and, after -1, 4: in units of 10^-9 if the event has a fraction.
 static void test_fractions(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void test_fractions(void **state)
     }
 }
 
-// What the reader summed is no longer all once a record was added, or an event has another scale.
+// The reader's sums are incomplete after a record was added, or after a change of an event's scale.
 static void test_changed(void **state)
 {
     struct quern_profile *p = read_rows("events: Ir Dr\nfl=a.c\nfn=f\n1 1 2\n", 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The record stream: what is written is what is read, at every border of its form. Lengths in bytes
-// are counted by the drawing in stream.h.
+// The record stream: what is written is read back, at every border of its form. Lengths in bytes
+// are counted from the drawing in stream.h.
 #include "tests/unit/profile/text.h"
 
 #include "profile/model/walk.h"
@@ -27,7 +27,7 @@ static size_t used(const struct quern_profile *p)
     return p->out ? (size_t)(p->out - p->last->data) : 0;
 }
 
-// 14 counts stand in the op; 15 and more have their number behind it.
+// Up to 14 counts the number is in the op; from 15 on it follows the op.
 static void test_number_of_counts(void **state)
 {
     struct quern_profile *p = with_events(66);
@@ -70,7 +70,7 @@ static void test_number_of_counts(void **state)
 }
 
 // Positions and targets of every kind, at the ends of their range.
-static void test_slotmem(void **state)
+static void test_places(void **state)
 {
     struct quern_profile *p = with_events(1);
     const uint64_t max = UINT64_MAX;
@@ -110,7 +110,7 @@ static void test_slotmem(void **state)
     quern_cursor_free(c);
     assert_int_equal(quern_profile_has(p), QUERN_HAS_LINE | QUERN_HAS_ADDR | QUERN_HAS_BB |
                                                QUERN_HAS_CALL | QUERN_HAS_JUMP);
-    // the call's cost is inclusive: not in the total
+    // the call's cost is inclusive: not part of the total
     assert_true(quern_profile_totals(p)[0] == (quern_count)max);
     quern_profile_free(p);
 }
@@ -132,7 +132,7 @@ static void test_special(void **state)
     assert_int_equal(stream_add(p, &rec, 2), 0);
     v[0] = (quern_count)UINT64_MAX; // the largest that is not special
     assert_int_equal(stream_add(p, &rec, 1), 0);
-    v[0]++; // the smallest that is, of those that are not negative
+    v[0]++; // the smallest positive one that is
     assert_int_equal(stream_add(p, &rec, 1), 0);
     walk_init(&w, p);
     assert_int_equal(walk_next(&w), 1);
@@ -153,7 +153,7 @@ static void test_special(void **state)
     assert_int_equal(walk_next(&w), 0);
     assert_true(quern_profile_totals(p)[0] == 2 * (quern_count)UINT64_MAX - 5);
     assert_true(quern_profile_totals(p)[1] == (quern_count)UINT64_MAX + 9);
-    p->event[0].scale = NANO; // as if a fraction had come since
+    p->event[0].scale = NANO; // as if a fraction had been seen since
     walk_init(&w, p);
     walk_next(&w);
     walk_scaled(&w, p->event, out);
@@ -197,7 +197,7 @@ static void test_chunks(void **state)
     quern_profile_free(p);
 }
 
-// A new context is written only where something of it changes.
+// A new context is written only when one of its fields changes.
 static void test_context(void **state)
 {
     struct quern_profile *p = with_events(1);
@@ -240,7 +240,7 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_number_of_counts), cmocka_unit_test(test_slotmem),
+        cmocka_unit_test(test_number_of_counts), cmocka_unit_test(test_places),
         cmocka_unit_test(test_special),          cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_context),          cmocka_unit_test(test_empty),
     };

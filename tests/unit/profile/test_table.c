@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The lowest floor: share/table.h, interned strings, numbers of 7 bits a byte. Bytes and slots are
-// written out by hand.
+// The lowest layer: share/table.h, interned strings, numbers of 7 bits a byte. Bytes and slots are
+// written by hand.
 #include "tests/unit/profile/text.h"
 
 #include "profile/model/grow.h"
@@ -28,7 +28,7 @@ static void test_slots(void **state)
     slots_are((uint64_t[]){ 3, 5 }, 2, (uint32_t[8]){ 0, 0, 0, 1, 0, 2, 0, 0 });
     // only the low bits choose; the next free slot is taken
     slots_are((uint64_t[]){ 3, 11, 19 }, 3, (uint32_t[8]){ 0, 0, 0, 1, 2, 3, 0, 0 });
-    // behind the last slot comes the first
+    // the first slot follows the last
     slots_are((uint64_t[]){ 7, 7, 0, 15 }, 4, (uint32_t[8]){ 2, 3, 4, 0, 0, 0, 0, 1 });
 }
 
@@ -41,7 +41,7 @@ static void test_search_ends(void **state)
     size_t at = table_first(&t, 6);
     assert_int_equal(at, 2);
     assert_false(table_used(&t, at));
-    table_put(&t, at, 0); // number 0 is not the free slot
+    table_put(&t, at, 0); // number 0 is not a free slot
     assert_true(table_used(&t, at));
     assert_int_equal(table_number(&t, at), 0);
     table_add(&t, 2, 41);
@@ -64,7 +64,7 @@ static void test_grow(void **state)
     assert_true(grow_table(&t, 16));
     assert_int_equal(t.mask, 31);
     for (size_t i = 0; i < 32; i++)
-        assert_false(table_used(&t, i)); // its entries are entered anew
+        assert_false(table_used(&t, i)); // its entries must be entered again
     free(t.slot);
     assert_true(grow_array(&a, 2, sizeof(*a)));
     a[1] = 7;
@@ -109,7 +109,7 @@ static void test_strset(void **state)
     assert_int_equal(s.count, 0);
 }
 
-// Texts around the size of a chunk, which is 64 KB with a pointer in front and a NUL behind.
+// Texts around the size of a chunk, which is 64 KB with a pointer before and a NUL after them.
 static void test_strset_long(void **state)
 {
     struct strset s = { 0 };
@@ -173,7 +173,7 @@ static void test_delta(void **state)
     delta_is(5, 5, "\x00", 1);
     delta_is(5, 4, "\x01", 1);
     delta_is(5, 6, "\x02", 1);
-    delta_is(100, 36, "\x7f", 1);       // -64: the longest way back in a byte
+    delta_is(100, 36, "\x7f", 1);       // -64: the longest backward step in a byte
     delta_is(100, 164, "\x80\x01", 2);  // +64
     delta_is(0, UINT64_MAX, "\x01", 1); // one back, around the end
     delta_is(UINT64_MAX, 0, "\x02", 1);

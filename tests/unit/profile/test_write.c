@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The file that is written.
+// The written file.
 #include "tests/unit/profile/text.h"
 
 #include "profile/write/out.h"
@@ -29,7 +29,7 @@ static void test_write_replaces_whole(void **state)
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_true(st.st_size > 20);
-    assert_int_equal(st.st_mode & 07777, 0640); // as it was
+    assert_int_equal(st.st_mode & 07777, 0640); // unchanged
     assert_int_equal(lstat(link, &st), 0);
     assert_true(S_ISLNK(st.st_mode)); // still a link
     assert_true(quern_profile_write(p, "/dev/full", &o, &err) < 0);
@@ -65,8 +65,8 @@ static void written_is(const char *text, struct quern_write_opts o, const char *
 
 #define HEADER "# callgrind format\nversion: 1\ncreator: quern\n"
 
-// Relative positions: '*' where it stays, '+' and '-' up to 2^30 - 1, in full beyond. A call's
-// target is relative to the line before it, and does not move it.
+// Relative positions: '*' if unchanged, '+' and '-' up to 2^30 - 1, in full beyond. A call's target
+// is relative to the line before it, and does not move it.
 static void test_relative(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void test_relative(void **state)
                       "0x10 9 1\n-8 * 1\n\ntotals: 2\n");
 }
 
-// Each part names its ids again and begins with positions in full; its sums are its own.
+// Each part defines its ids again and begins with positions in full; its sums are its own.
 static void test_parts(void **state)
 {
     static const char text[] = "version: 1\npid: 7\npart: 1\nevents: A B\nob=o\nfl=x\nfn=f\n5 1 2\n"
@@ -102,8 +102,8 @@ static void test_parts(void **state)
                       "totals: 13 2.5\n");
 }
 
-// Parts without a number count from 1. Zeros at the end of a line are left out, those of an event
-// with fractions, too, but never all of them.
+// Parts without a number count from 1. Zeros at the end of a line are omitted, also those of an
+// event with fractions, but never all of them.
 static void test_parts_without_number(void **state)
 {
     static const char text[] = "version: 1\npid: 7\nevents: A B\nfl=x\nfn=f\n5 1 0\n"
@@ -131,7 +131,7 @@ static void test_portable(void **state)
                       "totals: 3 3\n");
 }
 
-// Jumps: into another function and file; followed/reached; on a line of its own the place.
+// Jumps: into another function and file; followed/reached; the place on a line of its own.
 static void test_jumps_written(void **state)
 {
     (void)state;
@@ -142,8 +142,8 @@ static void test_jumps_written(void **state)
                       "jfi=(2) y\njfn=(2) g\njump=3 +4\n*\njcnd=2/7 *\n+1\n\ntotals: 1\n");
 }
 
-// An object that becomes unknown again is said to be so; a name without a text is "???"; a newline
-// in a name would begin another line.
+// An object that becomes unknown again is written as such; a name without a text is "???"; a
+// newline in a name would begin another line.
 static void test_names_written(void **state)
 {
     struct quern_profile *p = quern_profile_new();
@@ -170,8 +170,8 @@ static void test_names_written(void **state)
 
 // ---- Cachegrind ----
 
-// Every count of a line; fl= where the file changes, fn= where the function does; the file of
-// inlined code has a function of that name.
+// Every count of a line; fl= at a change of file, fn= at a change of function; the file of inlined
+// code has a function of that name.
 static void test_cachegrind(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void test_cachegrind(void **state)
                "fl=h\nfn=f\n2 3 4\nfl=x\nfn=f\n5 11 0\n6 2 0\nfn=g\n1 1 0\nsummary: 17 4\n");
 }
 
-// A name that looks like an id stands behind one, in whatever form, and is read as it was.
+// A name that looks like an id follows an id, in every form, and reads back unchanged.
 static void test_names_like_ids(void **state)
 {
     const struct quern_write_opts calls = { .format = QUERN_FORMAT_CALLGRIND },
@@ -211,7 +211,7 @@ static void test_names_like_ids(void **state)
     free(again);
 }
 
-// As it was read; without calls, jumps or addresses Cachegrind's when it was built.
+// As it was read; a built one without calls, jumps or addresses is Cachegrind's.
 static void test_format_by_itself(void **state)
 {
     struct quern_write_opts o = { .format = QUERN_FORMAT_AUTO };
@@ -239,7 +239,7 @@ static void test_format_by_itself(void **state)
     quern_profile_free(p);
 }
 
-// A sum of 2^64 - 1 is written, one more is not, and says of which event; nor one below -2^63.
+// A sum of 2^64 - 1 is written; one more is an error that names the event; so is one below -2^63.
 static void test_sums_that_fit(void **state)
 {
     struct quern_write_opts o = { .sz = sizeof(o) };
@@ -300,7 +300,7 @@ static void test_buffer(void **state)
     assert_int_equal(fread(back, 1, 16 * BUF, f), n);
     assert_memory_equal(all, back, n);
     fclose(f);
-    // given up: what was there stays
+    // given up: the old content stays
     assert_int_equal(out_open(&o, path), 0);
     out_str(&o, "never");
     assert_int_equal(out_close(&o, -EINVAL), -EINVAL);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the tests of libquern share: reading text, looking at totals. Included once by each
-// test_*.c.
+// What the tests of libquern share: reading text, totals. Each test_*.c includes it once.
 #ifndef TESTS_UNIT_PROFILE_TEXT_H
 #define TESTS_UNIT_PROFILE_TEXT_H
 
@@ -33,7 +32,7 @@ static inline long long total(const struct quern_profile *p, size_t event)
     return (long long)quern_profile_totals(p)[event];
 }
 
-// Number of a function by name; fails when there is none.
+// Number of a function by name; fails if there is none.
 static inline uint32_t func_named(const struct quern_profile *p, const char *name)
 {
     for (uint32_t f = 0; f < quern_profile_func_count(p); f++)
@@ -43,7 +42,7 @@ static inline uint32_t func_named(const struct quern_profile *p, const char *nam
     return QUERN_NONE;
 }
 
-// What quern_profile_write() writes, as a string to be freed.
+// The output of quern_profile_write(), as a string that the caller frees.
 static inline char *written(const struct quern_profile *p, const struct quern_write_opts *opts)
 {
     char path[] = "/tmp/quern-test-XXXXXX";

@@ -33,7 +33,7 @@ static inline void elf_image_init(struct elf_image *e)
     e->names_size = 1;
 }
 
-// Adds a section; its content must stay until elf_image_open. The header may be changed after.
+// Adds a section; its content must stay until elf_image_open. The header may be changed afterwards.
 static inline Elf64_Shdr *elf_image_add(struct elf_image *e, const char *name, uint32_t type,
                                         const void *content, size_t size)
 {
@@ -49,7 +49,7 @@ static inline Elf64_Shdr *elf_image_add(struct elf_image *e, const char *name, u
     return &e->sh[i];
 }
 
-// The file, to be closed with elf_image_close.
+// The file; close it with elf_image_close.
 static inline Elf *elf_image_open(struct elf_image *e)
 {
     elf_image_add(e, ".shstrtab", SHT_STRTAB, e->names, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The files of the symbol cache: their bytes, their folder, and what tells one module from another.
-// What the cache answers for real programs is in test_symbols.c.
+// The files of the symbol cache: their bytes, their folder, and how modules are told apart.
+// test_symbols.c tests the cache's answers for real programs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ static void test_small_file(void **state)
     assert_string_equal(w.path, "/there");
     assert_true(w.dev == 1 && w.ino == 2 && w.size == 3 && w.mtime == 4 && w.ctime == 5);
     assert_false(cachefile_witness(&c, 2, &w));
-    // Every border, upwards and downwards.
+    // Every border, in both directions.
     for (int way = 0; way < 2; way++) {
         static const struct {
             uint64_t address;
@@ -123,7 +123,7 @@ static void test_small_file(void **state)
 }
 
 // 1000 rows are four pages, the last one not full; 3000 texts of 10 bytes with their NUL are three
-// pages of offsets and eight of text, and every fourth text or so reaches over a border of none.
+// pages of offsets and eight of text, and about every fourth text crosses a page border.
 static void test_many_pages(void **state)
 {
     enum { ROWS = 1000, STRINGS = 3000 };
@@ -160,8 +160,8 @@ static void test_many_pages(void **state)
     free(data);
 }
 
-// The rows of test_many_pages, 256 in a page, with a byte of the third page turned: the first two
-// pages answer until the third one has been looked at, and the fourth one does not any more.
+// The rows of test_many_pages, 256 in a page, with one changed byte in the third page: the first
+// two pages answer until the third one has been read; then the fourth one does not.
 static void test_damage_is_remembered(void **state)
 {
     static struct cachefile_row many[1000];
@@ -185,13 +185,13 @@ static void test_damage_is_remembered(void **state)
     assert_false(c.bad);
     assert_false(cachefile_row(&c, 512, &row));
     assert_true(c.bad);
-    assert_false(cachefile_row(&c, 768, &row)); // not touched before
+    assert_false(cachefile_row(&c, 768, &row)); // not read before
     assert_false(cachefile_row(&c, 0, &row));
     cachefile_close(&c);
     free(data);
 }
 
-// Every bit of a file, turned: it is refused, or what it answers is right.
+// Every bit of a file, flipped: the file is refused, or its answers are right.
 static void test_every_bit(void **state)
 {
     struct cachefile_content content = small_content();
@@ -241,8 +241,8 @@ static void test_every_length(void **state)
     free(data);
 }
 
-// A text whose end is behind all texts is none, though the padding holds a NUL. The checks are made
-// right again.
+// A text whose end is after all texts is invalid, although the padding has a NUL. The checks are
+// corrected.
 static void test_text_without_end(void **state)
 {
     struct cachefile_content content = small_content();
@@ -271,7 +271,7 @@ static void test_text_without_end(void **state)
     free(data);
 }
 
-// So far up that the ends of ranges would begin again at 0.
+// So high that the ends of ranges would wrap around to 0.
 static void test_highest_base(void **state)
 {
     struct cachefile_content content = small_content();
@@ -369,10 +369,10 @@ static void test_folder_that_others_may_change(void **state)
     close(dir);
     assert_int_equal(symlink("open", in_folder("link")), 0);
     assert_int_equal(cachedir_open(in_folder("link"), true), -1);
-    if (geteuid() == 0) { // somebody else's
+    if (geteuid() == 0) { // another user's
         assert_int_equal(chown(in_folder("open"), 65534, 65534), 0);
         assert_int_equal(cachedir_open(in_folder("open"), true), -1);
-        // Nor is anything made in it.
+        // Nothing is created in it either.
         assert_int_equal(cachedir_open(in_folder("open/new"), true), -1);
     }
 }
@@ -451,7 +451,7 @@ static void test_pruning(void **state)
     set_age("full/b.symbols", 9000);
     set_age("full/c.symbols", 8000);
     set_age("full/e.symbols.13.new", 4000);
-    // Used now, and noted so.
+    // Used now, and its use noted.
     size_t size;
     void *p = cachedir_map(dir, "b.symbols", &size);
     assert_non_null(p);
@@ -472,7 +472,7 @@ static void test_pruning(void **state)
     close(dir);
 }
 
-// Translations lie in the same folder: each kind of file has its own limit.
+// Translations are in the same folder: each kind of file has its own limit.
 static void test_pruning_translations(void **state)
 {
     static char page[4096];
@@ -504,7 +504,7 @@ static void test_pruning_translations(void **state)
     assert_false(exists("both/b.code"));
     assert_true(exists("both/c.symbols") && exists("both/f.symbols.14.new"));
     assert_true(exists("both/g.code.c"));
-    // The other way round.
+    // The reverse.
     assert_true(cachedir_write(dir, "a.code", page, sizeof(page)));
     set_age("both/a.code", 9000);
     cachedir_prune(dir, CACHEDIR_SUFFIX, 0);
@@ -513,7 +513,7 @@ static void test_pruning_translations(void **state)
     close(dir);
 }
 
-// A disk without room: what was there stays, nothing is left beside it.
+// A full disk: the old content stays, nothing is left beside it.
 static void test_write_fails(void **state)
 {
     int dir = open("/proc/self", O_RDONLY | O_DIRECTORY);
@@ -572,7 +572,7 @@ static void test_identity(void **state)
     assert_int_equal(strspn(x, "0123456789abcdef"), 32);
     assert_true(identify(&b, "m"));
     assert_true(same_identity(&a, &b));
-    // What has the same build-id and is another file, or has another name.
+    // Another file with the same build-id, or another name.
     set_age("m", 100);
     assert_true(identify(&b, "m"));
     assert_false(same_identity(&a, &b));
@@ -597,7 +597,7 @@ static void test_identity(void **state)
     a.maker = 1;
     identity_name(&a, y);
     assert_string_not_equal(x, y);
-    // Without one it is the file.
+    // Without one the file itself counts.
     build("-Wl,--build-id=none");
     assert_true(identify(&a, "m"));
     assert_int_equal(a.id_size, 0);
@@ -614,7 +614,7 @@ static void test_identity(void **state)
     assert_false(same_identity(&a, &b));
     identity_name(&a, x);
     identity_name(&b, y);
-    assert_string_equal(x, y); // it takes the place of the other
+    assert_string_equal(x, y); // it replaces the other
 }
 
 static void test_no_identity(void **state)
@@ -630,8 +630,7 @@ static void test_no_identity(void **state)
     size_t size = fread(whole, 1, sizeof(whole), f);
     fclose(f);
     assert_true(size > 4096 && size < sizeof(whole));
-    // A name of 4095 characters has room, one of 4096 has not; a folder and a pipe have no
-    // identity.
+    // A name of 4095 characters fits, one of 4096 does not; a folder and a pipe have no identity.
     static char name[sizeof(a.path) + 1];
     struct stat st;
     int fd = open(in_folder("m"), O_RDONLY);
@@ -647,12 +646,12 @@ static void test_no_identity(void **state)
     st.st_mode = (st.st_mode & ~(mode_t)S_IFMT) | S_IFDIR;
     assert_false(identity_of_file(&a, "m", fd, &st));
     close(fd);
-    // Cut off: its section headers are at the end.
+    // Truncated: its section headers are at the end.
     f = fopen(in_folder("cut"), "w");
     fwrite(whole, 1, size - 1, f);
     fclose(f);
     assert_false(identify(&a, "cut"));
-    // Notes that lead nowhere: any answer will do, but no reading outside (AddressSanitizer).
+    // Invalid notes: any answer will do, but no reading outside (AddressSanitizer).
     uint32_t seed = 3;
     for (int round = 0; round < 2000; round++) {
         unsigned char changed[1024];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Where a debug file is looked for by its build ID, of every length that makes a path: two bytes to
-// 64. The program is made in memory; what is looked at is told by debugfile_open() itself. And what
-// is said of a file that is missing.
+// Where a debug file is searched by its build ID, of every length that makes a path: two bytes to
+// 64. The program is made in memory; debugfile_open() itself reports the places. And the message on
+// a missing file.
 #include "tests/unit/symbols/elf_image.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void look(void *ctx, const char *path)
     snprintf(looked + n, sizeof(looked) - n, "%s%s", n ? " " : "", path);
 }
 
-// The places that are looked at for a program with a build ID of so many bytes: 1, 2, 3, ...
+// The places searched for a program with a build ID of so many bytes: 1, 2, 3, ...
 static const char *places(size_t bytes)
 {
     struct debugfile_watch w = { look, looked, false, NULL };
@@ -64,9 +64,9 @@ static void note(void *ctx, const char *sentence)
     snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", sentence);
 }
 
-// A program whose debug information names a file that it has in common with others. That it is
-// missing is said once, when somebody asks for what may be in it; so is nothing of one without the
-// section, nor of one where no inlined calls are asked for.
+// A program whose debug information names a file shared with others. The remark that it is missing
+// comes once, on the first query for data that may be in it; there is none without the section, nor
+// without a query for inlined calls.
 static void test_common_file_is_missing(void **state)
 {
     static const char make[] =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Packages of split debug information, byte by byte: the index, which unit is which, and what is
+// Packages of split debug information, byte by byte: the index, the choice of the unit, and what is
 // refused. The unit of version 5 has one inlined body, whose addresses are index 1 of the program's
-// and 8 bytes, or a list that lies from the unit's base.
+// and 8 bytes, or a list relative to the unit's base.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,8 +48,7 @@ static const char strings[] = "unit\0body";
 
 static const uint64_t addr[] = { 1, 0x2000 };
 
-// An index of version 5 with two slots for one unit, whose parts lie behind a byte that is not
-// theirs.
+// An index of version 5 with two slots for one unit, whose parts follow a byte that is not theirs.
 struct index {
     uint32_t version, columns, units, slots;
     uint64_t id[2];
@@ -83,7 +82,7 @@ struct package {
     const char *damage;
 };
 
-// `cut`: so many bytes are missing at the end of the file.
+// `cut`: how many bytes are missing at the end of the file.
 static void make(struct package *p, const struct index *index, const unsigned char *info,
                  size_t info_size, size_t cut)
 {
@@ -162,7 +161,7 @@ static void test_unit(void **state)
     end(&p);
 }
 
-// Of an index in which one number is another one.
+// For an index with one number changed.
 static enum dwp_answer with_index(size_t offset, uint32_t value, const char **damage)
 {
     struct index index = index5;
@@ -191,10 +190,10 @@ static void test_index(void **state)
         { 0, 3, DWP_DAMAGED },
         { 0, 0, DWP_DAMAGED },
         { 4, 0, DWP_DAMAGED },  // no columns: the unit has no parts
-        { 4, 17, DWP_DAMAGED }, // more than there are kinds of
+        { 4, 17, DWP_DAMAGED }, // more than the known kinds
         { 8, 2, DWP_DAMAGED },  // the table is longer than the section
         { 8, UINT32_MAX, DWP_DAMAGED },
-        { 8, 0, DWP_DAMAGED }, // the row is that of none
+        { 8, 0, DWP_DAMAGED }, // a row of no unit
         { 12, 3, DWP_DAMAGED },
         { 12, 0, DWP_ABSENT },
         { 12, 1u << 31, DWP_DAMAGED },
@@ -203,7 +202,7 @@ static void test_index(void **state)
         { offsetof(struct index, row), 2, DWP_DAMAGED },
         { offsetof(struct index, row), UINT32_MAX, DWP_DAMAGED },
         { offsetof(struct index, column), 9, DWP_DAMAGED },
-        { offsetof(struct index, offset), 0, DWP_DAMAGED }, // the byte that is not its
+        { offsetof(struct index, offset), 0, DWP_DAMAGED }, // the byte before its part
         { offsetof(struct index, offset), 2, DWP_DAMAGED },
         { offsetof(struct index, offset), UINT32_MAX, DWP_DAMAGED },
         { offsetof(struct index, size), UINT32_MAX, DWP_DAMAGED },
@@ -223,7 +222,7 @@ static void test_index(void **state)
     }
 }
 
-// Every other byte of the unit's header is one that matters, or changes nothing.
+// Every other byte of the unit's header matters, or changes nothing.
 static void test_header(void **state)
 {
     (void)state;
@@ -242,7 +241,7 @@ static void test_header(void **state)
     }
 }
 
-// Cut off anywhere: refused, or absent, never read behind the end.
+// Truncated anywhere: refused, or absent, never read past the end.
 static void test_cut_off(void **state)
 {
     (void)state;

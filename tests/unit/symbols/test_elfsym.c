@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Which symbol has an address: at every border, for symbols that follow, touch, overlap and lie in
-// each other, with and without a size.
+// Which symbol covers an address: at every border, for symbols that follow, touch, overlap and
+// nest, with and without a size.
 #include "tests/unit/symbols/elf_image.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "symbols/search.h"
 #include "symbols/strings.h"
 
-// The name at an address; "-" where there is none.
+// The name at an address; "-": none.
 static const char *name_at(struct elfsym_table *t, uint64_t address)
 {
     struct elfsym *e = elfsym_find(t, address);
@@ -26,8 +26,8 @@ static void at_is(struct elfsym_table *t, uint64_t address, const char *name)
         fail_msg("0x%llx: expected %s, got %s", (unsigned long long)address, name, got);
 }
 
-// From the address on the answer holds up to `next`, not longer; nor is it said to hold for less
-// than it does, for what this table holds.
+// From the address on the answer is the same up to `next`, and not further; the table must not
+// report a shorter range either.
 static void next_is(struct elfsym_table *t, uint64_t address, uint64_t next)
 {
     assert_true(elfsym_next_change(t, address) == next);
@@ -50,7 +50,7 @@ static void test_search(void **state)
     assert_int_equal(search_upper(e, 4, sizeof(*e), UINT64_MAX), 4);
 }
 
-// a [10, 20), b [20, 28), a hole, c [30, 40): entered backwards.
+// a [10, 20), b [20, 28), a gap, c [30, 40): entered in reverse order.
 static void test_side_by_side(void **state)
 {
     struct elfsym_table t = { 0 };
@@ -82,8 +82,8 @@ static void test_side_by_side(void **state)
     elfsym_fini(&t);
 }
 
-// in [20, 30) and deep [24, 28) lie in out [10, 50): behind the end of one the next outer one is
-// shown, and at its very end already.
+// in [20, 30) and deep [24, 28) are inside out [10, 50): from the end of one the next outer one is
+// shown.
 static void test_nested(void **state)
 {
     struct elfsym_table t = { 0 };
@@ -111,8 +111,8 @@ static void test_nested(void **state)
     elfsym_fini(&t);
 }
 
-// Two at one address: the longer size, and the name that is preferred: the shorter one, of equal
-// length one with a version, then the first in the alphabet; a version does not count as length.
+// Two at one address: the larger size, and the preferred name: the shorter one, of equal length one
+// with a version, then the alphabetically first; a version does not count as length.
 static void test_same_start(void **state)
 {
     static const char *const pairs[][3] = {
@@ -136,7 +136,7 @@ static void test_same_start(void **state)
         }
 }
 
-// A symbol of an ELF file: 16 bytes of name and facts.
+// A symbol of an ELF file: 16 bytes of name and attributes.
 static Elf64_Sym symbol(uint32_t name, unsigned type, uint16_t section, uint64_t value,
                         uint64_t size)
 {
@@ -147,8 +147,8 @@ static Elf64_Sym symbol(uint32_t name, unsigned type, uint16_t section, uint64_t
                         .st_size = size };
 }
 
-// .text is [0x1000, 0x1100), .data no code. Of the symbols the typed ones and labels in code count;
-// a label reaches to the next symbol and yields to a function that has a size.
+// .text is [0x1000, 0x1100), .data is not code. Typed symbols and labels in code count; a label
+// extends to the next symbol, and a function with a size takes precedence.
 static void test_symbol_table(void **state)
 {
     static const char names[] = "\0func\0label\0data\0undef\0file\0beyond\0last\0nosize\0";
@@ -166,7 +166,7 @@ static void test_symbol_table(void **state)
         symbol(0, STT_FUNC, 1, 0x1060, 8),  // no name
         symbol(40, STT_FUNC, 1, 0x1080, 0), // to the next symbol
         symbol(35, STT_FUNC, 1, 0x10f0, 0), // to the section's end
-        symbol(12, STT_FUNC, 1, 0x10a0, 8), // and nothing behind it
+        symbol(12, STT_FUNC, 1, 0x10a0, 8), // and nothing after it
     };
     struct elf_image image;
 
@@ -201,7 +201,7 @@ static void test_symbol_table(void **state)
     at_is(&t, 0x109f, "nosize");
     at_is(&t, 0x10a0, "data");
     at_is(&t, 0x10a7, "data");
-    at_is(&t, 0x10a8, "-"); // the one without a size ended where another began
+    at_is(&t, 0x10a8, "-"); // the one without a size ended where another begins
     at_is(&t, 0x10ef, "-");
     at_is(&t, 0x10f0, "last");
     at_is(&t, 0x10ff, "last");
@@ -211,9 +211,9 @@ static void test_symbol_table(void **state)
     elf_image_close(&image, elf);
 }
 
-// .eh_frame_hdr at 0x5000 with four functions, their FDEs in .eh_frame at 0x6000: one has a
-// symbol, one lies in .plt, two get ranges without a name. A count that is too large is cut to
-// the table.
+// .eh_frame_hdr at 0x5000 with four functions, their FDEs in .eh_frame at 0x6000: one has a symbol,
+// one is in .plt, two get ranges without a name. A count that is too large is cut to the table's
+// size.
 static void test_eh_frame(void **state)
 {
     static const char code[0x100];
@@ -248,7 +248,7 @@ static void test_eh_frame(void **state)
         s->sh_addr = 0x2100;
         s->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
         if (broken == 1)
-            frame[1][2]++; // the FDE is of another function than the table says
+            frame[1][2]++; // the FDE is of another function than in the table
         if (broken == 2)
             hdr.form[3] = 0x1b; // another form than linkers write
         elf_image_add(&image, ".eh_frame_hdr", SHT_PROGBITS, &hdr, sizeof(hdr))->sh_addr = 0x5000;
@@ -260,14 +260,14 @@ static void test_eh_frame(void **state)
         elfsym_add_eh_frame(&t, elf);
         elfsym_sort(&t);
         at_is(&t, 0x1017, "named");
-        at_is(&t, 0x1018, "-"); // the range that begins in it is left out
+        at_is(&t, 0x1018, "-"); // the range that begins in it is omitted
         at_is(&t, 0x103f, "-");
         at_is(&t, 0x1040, broken ? "-" : "frame");
         at_is(&t, 0x105f, broken ? "-" : "frame");
         at_is(&t, 0x1060, "-");
         at_is(&t, 0x2000, "-");
         at_is(&t, 0x20ff, "-");
-        at_is(&t, 0x2100, broken == 2 ? "-" : "frame"); // just behind the PLT
+        at_is(&t, 0x2100, broken == 2 ? "-" : "frame"); // right after the PLT
         at_is(&t, 0x2120, "-");
         elfsym_fini(&t);
         elf_image_close(&image, elf);
@@ -275,7 +275,7 @@ static void test_eh_frame(void **state)
 }
 
 // 1500 texts: the table grows at 512 and 1024. Number 0 is "???".
-static void test_rep(void **state)
+static void test_strings(void **state)
 {
     struct strings s;
     char text[20];
@@ -298,8 +298,8 @@ static void test_rep(void **state)
     strings_fini(&s);
 }
 
-// "main39" and "main" begin their search at slot 520 of 1024, which their hashes (FNV-1a) end in:
-// the shorter one is not found in the longer.
+// The search for "main39" and "main" begins at slot 520 of 1024, from their hashes (FNV-1a): the
+// shorter one does not match the longer.
 static void test_strings_in_one_slot(void **state)
 {
     struct strings s;
@@ -321,7 +321,7 @@ int main(void)
         cmocka_unit_test(test_search),       cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_nested),       cmocka_unit_test(test_same_start),
         cmocka_unit_test(test_symbol_table), cmocka_unit_test(test_eh_frame),
-        cmocka_unit_test(test_rep),          cmocka_unit_test(test_strings_in_one_slot),
+        cmocka_unit_test(test_strings),      cmocka_unit_test(test_strings_in_one_slot),
     };
     return cmocka_run_group_tests_name("symbols of an ELF file", tests, NULL, NULL);
 }

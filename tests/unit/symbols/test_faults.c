@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Asking while memory is short: each allocation of our own objects fails in turn, alone and (some)
-// with all that follow (tests/faults/inject.c). An answer is the one that is given with memory
-// enough, or symbols_is_short() says that it may not be; and what is kept for others is never such
-// a one. What is asked are places in this program, in children: what ran out stays so.
+// Queries while memory is short: each allocation of our own objects fails in turn, alone and (some)
+// with all that follow (tests/faults/inject.c). The answer is the one with enough memory, or
+// symbols_is_short() says that it may be wrong; and a wrong one is never stored in the cache. The
+// queries are for places in this program, in children: a failure lasts for the whole process.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static char cache[4096];
 static void ask(struct symbols *s, struct answer out[3])
 {
     static char self[] = "/proc/self/exe";
-    uint64_t base = getauxval(AT_PHDR) - 64; // behind the ELF header
+    uint64_t base = getauxval(AT_PHDR) - 64; // the ELF header is before it
     const uint64_t at[3] = { (uintptr_t)symbols_new - base, (uintptr_t)symbols_find - base,
                              (uintptr_t)ask - base };
     struct symbols_module *m = symbols_file(s, &(struct symbols_file){ .path = self });
@@ -50,7 +50,7 @@ static void ask(struct symbols *s, struct answer out[3])
     }
 }
 
-// With the n-th allocation failing, 0: none. What it kept is in the cache afterwards, if there is
+// With the n-th allocation failing, 0: none. Its answers are in the cache afterwards, if there is
 // one.
 static int attempt(long n, bool on, const char *folder)
 {
@@ -88,7 +88,7 @@ static void remove_cache(void)
     assert_int_equal(system(command), 0);
 }
 
-// The test's own functions have names and lines, or nothing is tested.
+// The test's own functions must have names and lines, or nothing is tested.
 static int learn(void **state)
 {
     const char *folder = getenv("TEST_FOLDER");
@@ -129,7 +129,7 @@ static void each(const char *folder, bool keep)
 }
 
 // Without memory for a text its number is 0, "???", which every table has.
-static void test_rep(void **state)
+static void test_strings(void **state)
 {
     struct strings s;
 
@@ -170,7 +170,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain), cmocka_unit_test(test_cache_made),
         cmocka_unit_test(test_cache_read),
-        cmocka_unit_test(test_rep), // in this process, where memory is short from then on
+        cmocka_unit_test(test_strings), // in this process, where memory is short from then on
     };
 
     return cmocka_run_group_tests_name("symbols/faults", tests, learn, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// jitdump files made here, byte by byte as perf's specification has them: names, functions that
-// were moved or replaced, and files that end or lie.
+// jitdump files made here, byte by byte from perf's specification: names, functions that were moved
+// or replaced, and truncated or wrong files.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void put_load(struct bytes *b, uint64_t addr, uint64_t size, const char *
     put64(b, 7);
     memcpy(b->at + b->n, name, strlen(name) + 1);
     b->n += strlen(name) + 1;
-    b->at[b->n++] = 0x90; // two bytes of code are as good as all
+    b->at[b->n++] = 0x90; // two bytes of code are enough
     b->at[b->n++] = 0xc3;
 }
 
@@ -117,11 +117,11 @@ static void names(void **state)
 
     (void)state;
     put_load(&b, 0x1000, 0x10, "LazyCompile:~first /a b.js:1");
-    put_prefix(&b, 2, 16); // lines of the next one: none
+    put_prefix(&b, 2, 16); // lines for the next one: none
     put64(&b, 0x2000);
     put64(&b, 0);
     put_load(&b, 0x2000, 0x20, "second");
-    put_prefix(&b, 3, 0); // the end, if anybody says so
+    put_prefix(&b, 3, 0); // the end record, which is optional
     struct perfmap *m = map_of(&b);
     expect(m, 0xfff, NULL);
     expect(m, 0x1000, "LazyCompile:~first /a b.js:1");
@@ -140,7 +140,7 @@ static void moved_and_replaced(void **state)
     put_load(&b, 0x1000, 0x100, "old");
     put_load(&b, 0x3000, 0x40, "wanderer");
     put_move(&b, 0x3000, 0x1020, 0x40);
-    put_move(&b, 0x5000, 0x1000, 0x40); // of nothing that is known
+    put_move(&b, 0x5000, 0x1000, 0x40); // of nothing known
     put_load(&b, 0x3000, 0x10, "new");
     struct perfmap *m = map_of(&b);
     expect(m, 0x101f, "old");
@@ -152,7 +152,7 @@ static void moved_and_replaced(void **state)
     perfmap_free(m);
 }
 
-// The header may grow in later versions, which say so by its size.
+// The header may grow in later versions, which its size field gives.
 static void header(void **state)
 {
     static const struct {
@@ -177,7 +177,7 @@ static void header(void **state)
     }
 }
 
-// What came before the damage holds.
+// Records before the damage count.
 static void damaged(void **state)
 {
     struct bytes b = begin();
@@ -196,7 +196,7 @@ static void damaged(void **state)
         struct perfmap *m = map_of(&b);
 
         expect(m, 0x1000, "good");
-        // it counts once its name is whole: two bytes of code are behind that
+        // it counts once its name is complete: two bytes of code follow it
         expect(m, 0x2000, b.n >= end - 2 ? "cut" : NULL);
         expect(m, 0x5000, NULL);
         expect(m, 0x6000, NULL);
@@ -216,7 +216,7 @@ static void damaged(void **state)
     perfmap_free(m);
     b.n = good;
     put32(&b, 0);
-    put32(&b, 15); // shorter than what every record has
+    put32(&b, 15); // shorter than every record
     put64(&b, 0);
     m = map_of(&b);
     expect(m, 0x1000, "good");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The reader of DWARF 5 line tables on a program written byte by byte: every opcode that moves the
-// registers, every border of a row and of a sequence, every way to cut it off. test_symbols.c
-// compares it with libdw on what compilers write.
+// The reader of DWARF 5 line tables on a program written byte by byte: every opcode that changes
+// the registers, every border of a row and of a sequence, every truncation. test_symbols.c compares
+// it with libdw on compilers' output.
 #include "tests/unit/symbols/elf_image.h"
 
 #include <dwarf.h>
@@ -36,15 +36,15 @@ static const unsigned char program[] = {
     DW_LNS_const_add_pc, DW_LNS_set_file, 1, DW_LNS_copy, // 242 / 14 = 17: 1013: b.h:11
     DW_LNS_set_column, 0x85, 0x01, DW_LNS_negate_stmt, DW_LNS_set_isa, 7, // not asked for
     DW_LNS_fixed_advance_pc, 0x20, 0x00, DW_LNS_advance_line, 0x74,
-    DW_LNS_copy, // -12: 1033: line -1, which is none
+    DW_LNS_copy, // -12: 1033: line -1, which is invalid
     DW_LNS_advance_pc, 0x10, END,
-    // [0x2000, 0x2001): of two rows at one address the last counts; file 9 is none
+    // [0x2000, 0x2001): of two rows at one address the last counts; file 9 is invalid
     ADDRESS(0x00, 0x20), DW_LNS_set_file, 9, DW_LNS_copy, DW_LNS_advance_line, 4, DW_LNS_set_file,
     2, DW_LNS_copy, DW_LNS_advance_pc, 1, END,
-    // a removed section, and one without length
+    // a removed section, and an empty one
     ADDRESS(0x00, 0x00), DW_LNS_copy, DW_LNS_advance_pc, 8, END, //
     ADDRESS(0x00, 0x30), DW_LNS_copy, END,
-    // [0x1020, 0x1030), within the first: file 3, one behind the last
+    // [0x1020, 0x1030), inside the first: file 3, one past the last
     ADDRESS(0x20, 0x10), DW_LNS_set_file, 3, DW_LNS_copy, DW_LNS_advance_pc, 0x90, 0x00, END
 };
 
@@ -104,11 +104,11 @@ static void test_rows(void **state)
     row_is(t, 0x1001, 0x1000, 0x1002, "/src/a.c", 10);
     row_is(t, 0x1002, 0x1002, 0x1013, "/src/a.c", 11);
     row_is(t, 0x1012, 0x1002, 0x1013, "/src/a.c", 11);
-    row_is(t, 0x1013, 0x1013, 0x1020, "/src/inc/b.h", 11); // up to the sequence within
+    row_is(t, 0x1013, 0x1013, 0x1020, "/src/inc/b.h", 11); // up to the inner sequence
     row_is(t, 0x101f, 0x1013, 0x1020, "/src/inc/b.h", 11);
     row_is(t, 0x1020, 0x1020, 0x1030, "???", 1);
     row_is(t, 0x102f, 0x1020, 0x1030, "???", 1);
-    row_is(t, 0x1030, 0x1030, 0x1033, "/src/inc/b.h", 11); // and on behind it
+    row_is(t, 0x1030, 0x1030, 0x1033, "/src/inc/b.h", 11); // and after it again
     row_is(t, 0x1032, 0x1030, 0x1033, "/src/inc/b.h", 11);
     row_is(t, 0x1033, 0x1033, 0x1043, "/src/inc/b.h", 0);
     row_is(t, 0x1043, 0x1043, 0x2000, "???", 0);
@@ -122,7 +122,7 @@ static void test_rows(void **state)
     strings_fini(&strings);
 }
 
-// Without the sequence within it the first one is whole; line 0 is no line, but a row.
+// Without the inner sequence the first one is contiguous; line 0 is not a line, but a row.
 static void test_line_zero(void **state)
 {
     struct elf_image image;
@@ -148,7 +148,7 @@ static bool is_read(size_t size)
 {
     struct elf_image image;
     Elf *elf;
-    unsigned char *copy = malloc(size ? size : 1); // so that a byte too far is seen
+    unsigned char *copy = malloc(size ? size : 1); // makes an access past the end visible
 
     memcpy(copy, unit, size);
     struct linetab *t = table_of(copy, size, &image, &elf);
@@ -159,7 +159,7 @@ static bool is_read(size_t size)
     return got;
 }
 
-// Cut off anywhere, or of a form that is left to libdw.
+// Truncated anywhere, or of a form that libdw must read.
 static void test_refused(void **state)
 {
     static const struct {
@@ -167,7 +167,7 @@ static void test_refused(void **state)
         unsigned char value;
     } damage[] = {
         { 4, 4 },                       // version 4
-        { 4, 6 },                       // and one of the future
+        { 4, 6 },                       // and a future one
         { 6, 4 },                       // addresses of 4 bytes
         { 7, 1 },                       // segments
         { 13, 2 },                      // two operations in an instruction
@@ -214,7 +214,7 @@ static void test_short_header(void **state)
     strings_fini(&strings);
 }
 
-// Two units, the second the first again; one that is of version 4 sends all to libdw.
+// Two units, the second equal to the first; if one is of version 4, libdw reads all.
 static void test_two_units(void **state)
 {
     struct elf_image image;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Names of generated code: which of several functions holds an address, and lines that say nothing.
+// Names of generated code: which of several functions covers an address, and lines without a
+// function.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +62,7 @@ static void bounds(void **state)
     perfmap_free(m);
 }
 
-// Addresses are used again: the last line holds, where it reaches.
+// Addresses are reused: the last line counts, as far as it extends.
 static void again(void **state)
 {
     struct perfmap *m = map_of("1000 100 old\n1040 10 inner\n1000 20 new\n2000 10 x\n2000 10 y\n");
@@ -78,7 +79,7 @@ static void again(void **state)
     perfmap_free(m);
 }
 
-// More entries, and more text, than there is room for at first: 256 of each.
+// More entries, and more text, than fit at first: 256 of each.
 static void many(void **state)
 {
     enum { LINES = 1000 };
@@ -116,7 +117,7 @@ static void damaged(void **state)
     perfmap_free(m);
 }
 
-// What is opened is not handed on to a program that is started, and blocks nobody; a symbolic link
+// A file descriptor is not inherited by other programs, and opening does not block; a symbolic link
 // and a folder are not opened at all.
 static void opened(void **state)
 {
@@ -133,7 +134,7 @@ static void opened(void **state)
     assert_int_equal(fcntl(fileno(f), F_GETFD), FD_CLOEXEC);
     assert_int_equal(fcntl(fileno(f), F_GETFL) & O_NONBLOCK, O_NONBLOCK);
     fclose(f);
-    // one that an earlier process of this number has left, by more than a second
+    // one that an earlier process with this id has left, more than a second ago
     assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[2]){ { 5, 0 }, { 5, 7 } }, 0), 0);
     f = perfmap_open(path, 6000000007);
     assert_non_null(f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Pipes and devices where a module or its debug file should be: whoever waits for one waits for
-// ever, and an alarm ends the test.
+// Pipes and devices in place of a module or its debug file: opening one would block forever, and an
+// alarm ends the test.
 #include "tests/unit/symbols/elf_image.h"
 
 #include <stdio.h>
@@ -58,11 +58,11 @@ static void test_debuglink(void **state)
     elf_image_close(&image, elf);
     assert_string_equal(w.odd, pipe_name);
     free(w.odd);
-    // It was looked for in the program's folder first, last below /usr/lib/debug.
+    // It is searched in the program's folder first, last below /usr/lib/debug.
     assert_non_null(strstr(said, "/pipe"));
 }
 
-// Neither waited for nor read, and said to be what it is.
+// Neither opened nor read, and a remark says what it is.
 static void test_module(void **state)
 {
     struct symbols_options o = { .remark = note };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Sections by name, plain and compressed, and what is wrong with them.
+// Sections by name, plain and compressed, and damaged ones.
 #include "tests/unit/symbols/elf_image.h"
 
 #include <zlib.h>
@@ -33,7 +33,7 @@ static size_t pack(struct packed *p, uint32_t type, uint64_t size)
     return sizeof(p->ch) + n;
 }
 
-// Whether a section with this content is got, and is the text then.
+// Whether a section with this content is found and gives the text.
 static bool gets(const void *content, size_t size, uint64_t flags)
 {
     struct elf_image image;
@@ -88,30 +88,30 @@ static void test_compressed(void **state)
     for (size_t i = 0; i < 2; i++) {
         size_t n = pack(&p, types[i], sizeof(text));
         assert_true(gets(&p, n, SHF_COMPRESSED));
-        // cut off; damaged in its middle
+        // truncated; damaged in its middle
         assert_false(gets(&p, sizeof(p.ch) + 9, SHF_COMPRESSED));
         assert_false(gets(&p, sizeof(p.ch) + 1, SHF_COMPRESSED));
         assert_false(gets(&p, sizeof(p.ch) - 1, SHF_COMPRESSED));
         memset(p.data + 6, 0xff, 8);
         assert_false(gets(&p, n, SHF_COMPRESSED));
-        // shorter or longer than it says
+        // shorter or longer than its header says
         n = pack(&p, types[i], sizeof(text) - 1);
         assert_false(gets(&p, n, SHF_COMPRESSED));
         n = pack(&p, types[i], sizeof(text) + 1);
         assert_false(gets(&p, n, SHF_COMPRESSED));
-        // larger than its bytes could become, and so not asked for
+        // larger than its bytes can expand to, so not allocated
         n = pack(&p, types[i], UINT64_C(1) << 36);
         assert_false(gets(&p, n, SHF_COMPRESSED));
-        // larger than memory could be
+        // larger than memory can be
         n = pack(&p, types[i], (UINT64_C(1) << 36) + 1);
         assert_false(gets(&p, n, SHF_COMPRESSED));
     }
     size_t n = pack(&p, ELFCOMPRESS_ZLIB, sizeof(text));
-    p.ch.ch_type = 3; // nobody knows
+    p.ch.ch_type = 3; // an unknown type
     assert_false(gets(&p, n, SHF_COMPRESSED));
 }
 
-// A copy in which only what is of zstd has changed.
+// A copy in which only the zstd sections change.
 static void test_without_zstd(void **state)
 {
     struct packed zstd, zlib, bad;
@@ -136,13 +136,13 @@ static void test_without_zstd(void **state)
         assert_true(section_get(other, names[i], &s));
         assert_int_equal(s.size, sizeof(text));
         assert_memory_equal(s.p, text, sizeof(text));
-        assert_int_equal(s.owned != NULL, i == 2); // zlib is as it was
+        assert_int_equal(s.owned != NULL, i == 2); // zlib is unchanged
         section_fini(&s);
     }
     assert_true(section_get(other, ".plain", &s));
     assert_int_equal(s.size, 5);
     assert_memory_equal(s.p, "plain", 5);
-    assert_false(section_exists(other, ".bad")); // is without contents
+    assert_false(section_exists(other, ".bad")); // has no contents
     elf_end(other);
     free(copy);
     elf_image_close(&image, elf);

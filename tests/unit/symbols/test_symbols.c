@@ -2,8 +2,8 @@
 //
 // symbols/ on small programs that are compiled here in every form of debug information. The exact
 // answer is known from the source text below: labels (global symbols without a type) mark
-// instructions whose line is written beside them. TEST_FOLDER is where the programs are made; CC
-// must be gcc for some forms, which are named so.
+// instructions whose line is written beside them. The programs are made in TEST_FOLDER. Some forms
+// need gcc or clang, which they name.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -145,7 +145,7 @@ static int remove_sources(void **state)
     return 0;
 }
 
-// ---- Asking ----
+// ---- Queries ----
 
 static void keep_remark(void *ctx, const char *sentence)
 {
@@ -239,24 +239,24 @@ static const char *where(struct symbols *s, const char *file, uint64_t address)
 // A place without lines whose function is named by its address: "0x1234 (FILE) ???:0".
 #define assert_no_symbol(place) assert_string_equal(strchr(place, ')'), ") ???:0")
 
-// ---- The cache: whatever is asked, in whatever order, the answers are those without it ----
+// ---- The cache: any question in any order gives the answer without it ----
 
-static char kept[4096]; // its folder
+static char cache_folder[4096];
 
 static void empty_cache(void)
 {
-    snprintf(kept, sizeof(kept), "%s/kept", folder);
-    shell("rm -rf kept");
+    snprintf(cache_folder, sizeof(cache_folder), "%s/cache_folder", folder);
+    shell("rm -rf cache_folder");
 }
 
-// What a listing with inode numbers says: a file that is written again gets another one.
-static const char *kept_files(void)
+// A listing with inode numbers: a rewritten file gets another one.
+static const char *cache_files(void)
 {
     static char text[2][4096];
     static unsigned turn;
     char *out = text[turn++ % 2], command[4200];
 
-    snprintf(command, sizeof(command), "ls -i '%s'", kept);
+    snprintf(command, sizeof(command), "ls -i '%s'", cache_folder);
     FILE *p = popen(command, "r");
     assert_non_null(p);
     size_t n = fread(out, 1, sizeof(text[0]) - 1, p);
@@ -265,7 +265,7 @@ static const char *kept_files(void)
     return out;
 }
 
-// Asks both for every address from a part of the module, `step` apart, in turns.
+// Asks both in turn for every address in a part of the module, `step` apart.
 static void compare_answers(struct symbols *plain, struct symbols *cached, const char *path,
                             unsigned step, unsigned part, unsigned parts)
 {
@@ -300,7 +300,7 @@ static void compare_answers(struct symbols *plain, struct symbols *cached, const
     close(fd);
 }
 
-// Nothing known, a fifth known, all known.
+// With an empty cache, a fifth of it, all of it.
 static void check_cache(const char *file)
 {
     char path[4096], before[4096];
@@ -311,20 +311,20 @@ static void check_cache(const char *file)
     unsigned step = st.st_size > 200000 ? 61 : 1;
     empty_cache();
     for (unsigned pass = 0; pass < 4; pass++) {
-        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, kept);
+        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, cache_folder);
 
         if (pass == 0)
             compare_answers(plain, cached, path, step, 2, 5);
         else
             compare_answers(plain, cached, path, step, 0, 1);
         symbols_save(cached);
-        // The third time there is nothing left to be found out, nor the fourth.
+        // From the third time on there is nothing new to store.
         if (pass == 2)
-            strcpy(before, kept_files());
+            strcpy(before, cache_files());
         symbols_free(cached);
         symbols_free(plain);
     }
-    assert_string_equal(kept_files(), before);
+    assert_string_equal(cache_files(), before);
     assert_true(strlen(before) > 0);
 }
 
@@ -352,7 +352,7 @@ struct form {
     const char *cc, *flags, *name;
 };
 
-// One form of debug information after the other, up to one without a compiler.
+// Forms of debug information, in sequence, up to one without a compiler.
 static void test_forms(void **state)
 {
     for (const struct form *form = *state; form->cc; form++) {
@@ -397,13 +397,13 @@ static const struct form static_not_pie[] = {
 static void test_mixed_versions(void **state)
 {
     (void)state;
-    // Not all of version 5: the whole file goes to libdw.
+    // Not all are of version 5: libdw reads the whole file.
     shell("gcc -O1 -gdwarf-5 -c -o m5.o src/main.c && gcc -O1 -gdwarf-4 -c -o o4.o src/other.c && "
           "gcc -o mixed m5.o o4.o");
     check_lines("mixed", "mixed");
 }
 
-// The units' ranges are not listed, and lie in another order than the units.
+// The units' ranges are not listed, and are in another order than the units.
 static void test_units_out_of_order(void **state)
 {
     (void)state;
@@ -458,7 +458,7 @@ static void test_debuglink_of_another_build(void **state)
     compile_with("gcc", "-gdwarf-5 -Wl,--build-id=none", "old");
     shell("cp old old.whole && objcopy --only-keep-debug old old.debug && strip old && "
           "objcopy --add-gnu-debuglink=old.debug old && printf x >> old.debug");
-    // The checksum does not fit: better nothing than wrong lines.
+    // The checksum does not match: better nothing than wrong lines.
     struct symbols *s = new_symbols(false);
     assert_no_symbol(where(s, "old", label("old.whole", "at_main")));
     symbols_free(s);
@@ -490,7 +490,7 @@ static void test_symtab_only(void **state)
     compile_with("gcc", "", "bare");
     assert_place(s, "bare", "at_main", "main ???:0");
     assert_place(s, "bare", "at_local", "local ???:0");
-    // Nothing is known to be inlined where there are no lines.
+    // Without lines nothing is known to be inlined.
     struct symbols_frame frame[8];
     assert_int_equal(symbols_inlined(module_of(s, "bare"), label("bare", "at_main"), frame, 8), 0);
     // The start of the C library's code has the name that Cachegrind gives it.
@@ -531,8 +531,8 @@ static void test_eh_frame_only(void **state)
     check_cache("stripped");
 }
 
-// A function whose second half has a range in .eh_frame of its own is one function. The global
-// symbol is the last of the table and the first in memory, so it is found in a sorted one alone.
+// A function whose second half has its own range in .eh_frame is one function. The global symbol is
+// the last in the table and the first in memory, so only a search in a sorted one finds it.
 static void test_eh_frame_within_symbol(void **state)
 {
     struct symbols *s = new_symbols(false);
@@ -579,8 +579,8 @@ static void test_plt_has_no_name(void **state)
     symbols_free(s);
 }
 
-// What the linker leaves out is at address 0 in its debug information: 0x4000 bytes here, as if
-// over the beginning of the program, whose _init, in .init at 0x1000, has no lines.
+// Sections that the linker removes are at address 0 in their debug information: 0x4000 bytes here,
+// which seem to cover the beginning of the program, whose _init, in .init at 0x1000, has no lines.
 static void test_removed_section(void **state)
 {
     static const char *const forms[] = { "-gdwarf-5", "-gdwarf-4", "-gdwarf-3 -gstrict-dwarf" };
@@ -619,9 +619,9 @@ static void test_choice_of_name(void **state)
                           ".size long_name, .-long_name\n.size ab, .-ab\n.size aa, .-aa\n"
                           "untyped: nop\nat_untyped: nop\n");
     shell("gcc -nostdlib -static -o names names.S");
-    // The shortest, then the first in the alphabet, as Cachegrind 3.19 shows it.
+    // The shortest, then the alphabetically first, as in Cachegrind 3.19.
     assert_place(s, "names", "at_names", "aa ???:0");
-    // A label inside a function with a size does not hide it; outside one it is all there is.
+    // A label inside a function with a size does not hide it; outside one it is the only name.
     assert_place(s, "names", "at_inside", "aa ???:0");
     assert_string_equal(where(s, "names", label("names", "at_untyped") + 1), "??? ???:0");
     assert_place(s, "names", "untyped", "untyped ???:0");
@@ -659,7 +659,7 @@ static void test_demangling(void **state)
     symbols_free(s);
 }
 
-// ---- Files that are not what they were ----
+// ---- Changed files ----
 
 static void test_missing_file(void **state)
 {
@@ -674,7 +674,7 @@ static void test_missing_file(void **state)
     symbols_free(s);
 }
 
-// The function at at_main of `changed`, as a run saw the file, and the remark about it.
+// The function at at_main of `changed`, given what a run saw of the file, and the remark about it.
 static void assert_changed(struct symbols *s, const struct symbols_file *f, const char *function,
                            const char *remark)
 {
@@ -709,7 +709,7 @@ static void test_replaced_and_modified(void **state)
         { { .path = path, .ino = st.st_ino + 1 }, "???", replaced },
         { { .path = path, .ino = st.st_ino, .run_start = mtime - 1 }, "main", modified },
         { { .path = path, .ino = st.st_ino, .run_start = mtime }, "main", NULL },
-        // The time that the file had when it was mapped is better than that of the run.
+        // The file's time when it was mapped is preferred to that of the run.
         { { .path = path, .ino = st.st_ino, .run_start = 1, .mtime = mtime }, "main", NULL },
         { { .path = path, .ino = st.st_ino, .run_start = 1, .mtime = mtime - 1 },
           "main",
@@ -722,7 +722,7 @@ static void test_replaced_and_modified(void **state)
         symbols_free(s);
     }
 
-    // One path, two files in turn: only the one that is still there is known.
+    // One path, two files in turn: only the one that still exists is known.
     struct symbols *s = new_symbols(false);
     assert_changed(s, &seen[0].f, "???", replaced);
     assert_changed(s, &seen[2].f, "main", replaced);
@@ -737,7 +737,7 @@ static void test_not_elf_and_truncated(void **state)
     write_text("text", "not a program\n");
     assert_string_equal(where(s, "text", 0x1000), "??? ???:0");
     compile_with("gcc", "-g", "cut.whole");
-    // At every length of its first part and some of the rest: no crash, no endless loop.
+    // Truncated at every length of its first part and some of the rest: no crash, no endless loop.
     for (unsigned size = 0; size < 20000; size += size < 128 ? 7 : 997) {
         char name[32];
 
@@ -748,8 +748,8 @@ static void test_not_elf_and_truncated(void **state)
     symbols_free(s);
 }
 
-// Bytes of the parts that our own readers read are changed at random: any answer will do, but no
-// crash, no endless loop, no reading outside (AddressSanitizer).
+// Random changes in the sections that our own readers read: any answer will do, but no crash, no
+// endless loop, no reading outside (AddressSanitizer).
 static void test_damaged(void **state)
 {
     static const char *const sections[] = { ".debug_line", ".debug_line_str", ".symtab",
@@ -793,7 +793,7 @@ static void test_damaged(void **state)
         assert_true(length > 0 && off + length <= size);
         for (int i = 0; i < 8; i++) {
             seed = seed * 1664525 + 1013904223;
-            // Headers are at the front: half of the damage goes there.
+            // Headers are at the front: they get half of the damage.
             at[i] = off + (seed >> 8) % (i % 2 && length > 64 ? 64 : length);
             saved[i] = whole[at[i]];
             whole[at[i]] = (char)(seed >> 24);
@@ -831,7 +831,7 @@ static void test_debuginfod(void **state)
     shell("mkdir -p server/buildid/%s cache && cp served served.whole && "
           "objcopy --only-keep-debug served server/buildid/%s/debuginfo && strip served",
           id, id);
-    // Without the variable nobody is asked.
+    // Without the variable no server is asked.
     unsetenv("DEBUGINFOD_URLS");
     struct symbols *s = new_symbols(false);
     assert_no_symbol(where(s, "served", label("served.whole", "at_main")));
@@ -849,7 +849,7 @@ static void test_file_offsets(void **state)
     struct symbols *s = new_symbols(false);
 
     (void)state;
-    // Segments whose addresses are not their offsets.
+    // Segments whose addresses differ from their offsets.
     compile_with("gcc", "-g -no-pie -Wl,-Ttext-segment=0x10000000", "moved");
     struct symbols_module *m = module_of(s, "moved");
     assert_int_equal(symbols_address(m, label("moved", "at_main") - 0x10000000),
@@ -863,7 +863,7 @@ static const char *vdso(void)
     return (const char *)getauxval(AT_SYSINFO_EHDR);
 }
 
-// Where __vdso_getcpu is in the kernel's image; 0: nowhere.
+// The address of __vdso_getcpu in the kernel's image; 0: none.
 static uint64_t vdso_getcpu(void)
 {
     const char *image = vdso();
@@ -958,7 +958,7 @@ static const char scoped_cc[] =
     "{ mill::Stone s = { argc }; Open o = { argc };\n"
     "  return mill::grind(argc) + s.turn() + sieve(argc) + o.turn(); }\n";
 
-// Functions that have no mangled name are known by what they stand in.
+// Functions without a mangled name are named by their scope.
 static void test_bodies_of_scopes(void **state)
 {
     static const struct {
@@ -988,8 +988,8 @@ static void test_bodies_of_scopes(void **state)
     }
 }
 
-// The linker's optimisation puts a function of one file into that of another: who it is and where
-// it is declared is in the other's unit.
+// Link-time optimisation moves a function of one file into that of another: its name and
+// declaration are in the other's unit.
 static void test_bodies_of_other_units(void **state)
 {
     struct symbols *s = new_symbols(false);
@@ -1002,7 +1002,7 @@ static void test_bodies_of_other_units(void **state)
     shell("rm -f chain*");
 }
 
-// The same as what an address is in: `twice` within main, entered where its first instruction is.
+// The same as the inline chain: `twice` within main, entered at its first instruction.
 static void test_bodies(void **state)
 {
     static const char *const forms[] = { "-gdwarf-5", "-gdwarf-4", "-gdwarf-5 -gsplit-dwarf",
@@ -1024,14 +1024,14 @@ static void test_bodies(void **state)
         assert_null(symbols_body(m, label("chain", "at_local")));
         assert_null(symbols_body(m, 0));
         assert_null(symbols_body(m, UINT64_MAX));
-        // again, from what was read
+        // again, without reading
         assert_ptr_equal(symbols_body(m, twice), b);
         symbols_free(s);
         shell("rm -f chain*");
     }
 }
 
-// Three bodies in main: first, and behind it outer with inner in its midst.
+// Three bodies in main: first, then outer with inner in its middle.
 static const char nested_c[] =
     "#define BODY static inline __attribute__((always_inline))\n"
     "#define HERE(name) __asm__ volatile(\".globl \" name \"\\n\" name \": nop\")\n"
@@ -1110,7 +1110,7 @@ static void compare_readers(const char *path, uint64_t from, uint64_t to, uint64
     strings_fini(&strings);
 }
 
-// In front of the first listed range and between two there is no line up to the next one.
+// Before the first listed range and between two there is no line up to the next one.
 static void test_end_of_a_hole(void **state)
 {
     struct strings strings;
@@ -1160,12 +1160,12 @@ static void test_readers_agree(void **state)
     compare_readers("/proc/self/exe", 0x1000, 0x200000, 13, false);
 }
 
-// ---- When the cache must not be believed ----
+// ---- When the cache must not be used ----
 
-// "FUNCTION FILE:LINE" through the cache in `kept`, saved.
+// "FUNCTION FILE:LINE" through the cache in `cache_folder`; saves the answer.
 static const char *cached_where(const char *file, uint64_t address)
 {
-    struct symbols *s = new_symbols_with(false, kept);
+    struct symbols *s = new_symbols_with(false, cache_folder);
     const char *text = where(s, file, address);
 
     symbols_save(s);
@@ -1173,7 +1173,7 @@ static const char *cached_where(const char *file, uint64_t address)
     return text;
 }
 
-// Twice: found out, then from the cache.
+// Twice: read from the module, then from the cache.
 #define assert_cached(file, address, expected)                      \
     do {                                                            \
         assert_string_equal(cached_where(file, address), expected); \
@@ -1185,30 +1185,30 @@ static const char *cached_where(const char *file, uint64_t address)
         assert_no_symbol(cached_where(file, address)); \
     } while (0)
 
-// To keep something removes what a writer has abandoned: a file of the future's name, an hour old.
+// A save removes the unfinished files of killed writers, when they are older than an hour.
 static void test_cache_is_tidied(void **state)
 {
     (void)state;
     empty_cache();
-    shell("mkdir -m 700 kept && touch kept/a.symbols.1.new && "
-          "touch -d '2 hours ago' kept/b.symbols.2.new");
+    shell("mkdir -m 700 cache_folder && touch cache_folder/a.symbols.1.new && "
+          "touch -d '2 hours ago' cache_folder/b.symbols.2.new");
     compile_with("gcc", "-gdwarf-5", "tidied");
     assert_string_equal(cached_where("tidied", label("tidied", "at_main")), "main src/main.c:11");
-    assert_non_null(strstr(kept_files(), "a.symbols.1.new"));
-    assert_null(strstr(kept_files(), "b.symbols.2.new"));
+    assert_non_null(strstr(cache_files(), "a.symbols.1.new"));
+    assert_null(strstr(cache_files(), "b.symbols.2.new"));
 }
 
-// Who keeps nothing makes no folder.
+// Without answers to store no folder is made.
 static void test_cache_of_nothing(void **state)
 {
     struct stat st;
 
     (void)state;
     empty_cache();
-    struct symbols *s = new_symbols_with(false, kept);
+    struct symbols *s = new_symbols_with(false, cache_folder);
     symbols_save(s);
     symbols_free(s);
-    assert_int_equal(stat(kept, &st), -1);
+    assert_int_equal(stat(cache_folder, &st), -1);
 }
 
 static void test_cache_debug_file_comes_and_goes(void **state)
@@ -1220,7 +1220,7 @@ static void test_cache_debug_file_comes_and_goes(void **state)
           "objcopy --add-gnu-debuglink=later.debug later && mv later.debug away");
     uint64_t at = label("later.whole", "at_local");
     assert_cached_no_symbol("later", at);
-    // In the second of the places, then in the first, too: each is noticed, and its removal.
+    // In the second of the places, then in the first, too: each is noticed, and so is its removal.
     shell("mkdir -p .debug && cp -p away .debug/later.debug");
     assert_cached("later", at, "local src/main.c:5");
     shell("echo damaged > later.debug");
@@ -1238,7 +1238,7 @@ static void test_cache_program_changes(void **state)
     (void)state;
     empty_cache();
     for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
-        // In the second round it is built anew under the same build-id.
+        // The second time it is rebuilt with the same build-id.
         shell("gcc -g -Wl,--build-id=%s -o moving src/main.c src/other.c", ids[i]);
         assert_string_equal(cached_where("moving", label("moving", "at_other")),
                             "other src/other.c:4");
@@ -1265,7 +1265,7 @@ static void test_cache_demangling(void **state)
                           "int main() { return n::f(0); }\n");
     shell("g++ -g -o name name.cc");
     for (int i = 0; i < 4; i++) {
-        struct symbols *s = new_symbols_with(i % 2, kept);
+        struct symbols *s = new_symbols_with(i % 2, cache_folder);
 
         assert_string_equal(where(s, "name", label("name", "_ZN1n1fEi")),
                             i % 2 ? "_ZN1n1fEi name.cc:1" : "n::f(int) name.cc:1");
@@ -1275,8 +1275,7 @@ static void test_cache_demangling(void **state)
     check_cache("name");
 }
 
-// Bytes of the kept file are changed at random, or its end is missing: the answers stay right,
-// found out anew.
+// Random changes in the cache's file, or a missing end: the answers stay right, read anew.
 static void test_cache_damaged(void **state)
 {
     char path[4096], file[4200];
@@ -1287,13 +1286,13 @@ static void test_cache_damaged(void **state)
     empty_cache();
     compile_with("gcc", "-gdwarf-5", "harmed");
     cached_where("harmed", label("harmed", "at_main"));
-    shell("ls kept > list");
+    shell("ls cache_folder > list");
     snprintf(path, sizeof(path), "%s/list", folder);
     FILE *f = fopen(path, "r");
     char name[64];
     assert_int_equal(fscanf(f, "%63s", name), 1);
     fclose(f);
-    snprintf(file, sizeof(file), "%s/%s", kept, name);
+    snprintf(file, sizeof(file), "%s/%s", cache_folder, name);
     snprintf(path, sizeof(path), "%s/harmed", folder);
     f = fopen(file, "rb");
     size_t size = fread(whole, 1, sizeof(whole), f);
@@ -1312,15 +1311,15 @@ static void test_cache_damaged(void **state)
         f = fopen(file, "wb");
         fwrite(damaged, 1, left, f);
         fclose(f);
-        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, kept);
+        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, cache_folder);
         compare_answers(plain, cached, path, 3, 0, 1);
         symbols_free(cached);
         symbols_free(plain);
     }
 }
 
-// A server that has nothing is not asked again at once; one that has something is believed as long
-// as it is named.
+// A server without the file is not asked again at once; the answer of one that has it is valid as
+// long as it is named.
 static void test_cache_of_servers(void **state)
 {
     (void)state;
@@ -1337,7 +1336,7 @@ static void test_cache_of_servers(void **state)
           "rm -rf cache && mkdir cache",
           id, id);
     assert_cached("asked", at, "main src/main.c:11");
-    shell("rm -rf server cache"); // not asked for what is known
+    shell("rm -rf server cache"); // known answers need no server
     assert_string_equal(cached_where("asked", at), "main src/main.c:11");
     unsetenv("DEBUGINFOD_URLS");
     assert_cached_no_symbol("asked", at);
@@ -1350,7 +1349,7 @@ static void test_cache_of_vdso(void **state)
     (void)state;
     empty_cache();
     for (int pass = 0; pass < 2; pass++) {
-        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, kept);
+        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, cache_folder);
         struct symbols_module *m = symbols_image(plain, "[vdso]", image, 8192);
         struct symbols_module *k = symbols_image(cached, "[vdso]", image, 8192);
 
@@ -1367,10 +1366,10 @@ static void test_cache_of_vdso(void **state)
         symbols_free(cached);
         symbols_free(plain);
     }
-    assert_true(strlen(kept_files()) > 0);
+    assert_true(strlen(cache_files()) > 0);
 }
 
-// ---- What this machine may lack ----
+// ---- What this machine may not have ----
 
 static bool has_zstd(void)
 {
@@ -1404,7 +1403,8 @@ static const struct {
     { test_cache_of_vdso, has_vdso, "the kernel gives no image" },
 };
 
-// Says so where a test cannot be run here: as a program of one test, which cmocka has no word for.
+// Reports a test that cannot run here, as a program of one test: cmocka has no way to skip with a
+// reason.
 static bool lacks(const struct CMUnitTest *t)
 {
     for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++)
