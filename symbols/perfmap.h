@@ -16,8 +16,8 @@ struct perfmap;
 struct perfmap *perfmap_new(void); // NULL: no memory
 void perfmap_free(struct perfmap *m);
 
-// Opens a file that this user owns, for reading. NULL: there is none, or it was written before
-// `since`, ns since 1970: by another process with the same id.
+// Opens a file that this user owns, for reading. NULL: it is not such a file, does not exist, or
+// was written before `since`, ns since 1970: by another process with the same id.
 FILE *perfmap_open(const char *path, uint64_t since);
 
 // Adds what such a file says. Skips lines without a function.

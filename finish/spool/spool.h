@@ -35,8 +35,8 @@ struct spool_file {
     const struct spool_edge *edges;
     const uint64_t *counters; // summed over all threads
     uint64_t text_used, maps_used, partial_used, blocks_used, edges_used, counters_used;
-    uint64_t blocks_executed; // by all threads, since counters were 0
-    uint64_t sums;            // of `counters`: those of the spool, then some for accounts
+    uint64_t blocks_executed;      // by all threads, since counters were 0
+    uint64_t sums;                 // of `counters`: those of the spool, then some for accounts
     struct spool_account *account; // of a run with contexts, by block
     size_t accounts;
     uint32_t slot; // of the thread whose counters and partial records are used; SPOOL_ALL_THREADS

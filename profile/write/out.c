@@ -143,8 +143,8 @@ static int open_special(const char *path, const struct stat *looked_at)
     return -1;
 }
 
-// The mode of a new file: that of the file it replaces, if that is ours; if it is somebody else's,
-// no more than that of both.
+// The mode of a new file: that of the file it replaces, if that is ours; else only the bits that
+// both that file and a new one have.
 static mode_t mode_of(const struct stat *old)
 {
     mode_t mask = umask(0), fresh = 0666 & ~mask;

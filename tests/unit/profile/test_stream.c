@@ -34,7 +34,7 @@ static void test_number_of_counts(void **state)
     struct quern_site at = { .func = 0, .file = QUERN_NONE, .line = 1 };
     uint64_t counts[66];
     static const size_t n[] = { 0, 1, 14, 15, 16, 63, 64, 66 };
-    // op, line (1 behind 0 once, then the same), counts of one byte, and from 15 on their number
+    // op, line (1 after 0 once, then the same), counts of one byte, and from 15 on their number
     static const size_t bytes[] = { 2, 3, 16, 18, 19, 66, 67, 69 };
     struct walk w;
 

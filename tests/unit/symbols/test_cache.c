@@ -177,7 +177,7 @@ static void test_damage_is_remembered(void **state)
     for (uint32_t i = 0; i < 1000; i++)
         many[i] = (struct cachefile_row){ i * 10, 1, 0, i };
     unsigned char *data = cachefile_make(&content, &size);
-    data[3 * CACHEFILE_PAGE + 100] ^= 1; // behind the head and two pages of rows
+    data[3 * CACHEFILE_PAGE + 100] ^= 1; // after the head and two pages of rows
     assert_true(cachefile_open(&c, data, size));
     assert_true(cachefile_row(&c, 0, &row));
     assert_true(cachefile_row(&c, 511, &row));
