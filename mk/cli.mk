@@ -5,7 +5,7 @@
 
 CLI_SRCS := $(sort $(filter-out cli/front/%,$(wildcard cli/*.c cli/*/*.c finish/*/*.c)))
 
-# Zydis with its formatter, for --dump-code; its warnings are not ours to mend.
+# Zydis with its formatter, for --dump-code. Warnings of third-party code are disabled.
 CLI_ZYDIS := Decoder DecoderData Formatter FormatterATT FormatterBase FormatterBuffer \
              FormatterIntel MetaInfo Mnemonic Register Segment SharedData String Utils Zydis
 CLI_ZYDIS := $(CLI_ZYDIS:%=$(BUILD)/obj/cli/zydis/%.o)
@@ -23,7 +23,7 @@ CLI_LINKS := cg_annotate callgrind_annotate callgrind_control cg_merge cg_diff q
 
 ALL += $(QUERN) $(WHOLE) $(CLI_LINKS:%=$(BUILD)/bin/%)
 
-# What shells look for by the name of the program; zsh finds all names in one file.
+# Shells look for completions by the name of the program; zsh finds all names in one file.
 CLI_BASH := $(BUILD)/share/bash-completion/completions
 CLI_FISH := $(BUILD)/share/fish/vendor_completions.d
 CLI_ZSH := $(BUILD)/share/zsh/site-functions
@@ -38,7 +38,7 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
 # The quick finisher (finish/quick.c says what it is linked without). Where there is no static C
-# library it is linked with the other one, and starts less fast.
+# library it is linked dynamically, and starts more slowly.
 QUICK := $(BUILD)/libexec/quern/quern-finish
 QUICK_SRCS := finish/quick.c \
     $(addprefix finish/spool/,finish_event.c spool_counters.c spool_file.c spool_path.c spool_read.c spool_walk.c) \
@@ -52,12 +52,12 @@ QUICK_SRCS := finish/quick.c \
                          strings.c symbols.c)
 ALL += $(QUICK)
 
-# What a run begins with, in the same way.
+# The program that starts a run, in the same way.
 FRONT_SRCS := cli/front/front.c $(sort $(wildcard cli/run/*.c)) \
     cli/complete.c cli/base/text.c cli/base/util.c cli/files/name.c cli/options/options.c \
     symbols/cachedir.c sim/cache.c
 
-# Who asks for quern gets all of it: else a run would end with what was built before.
+# The target quern builds all of it: otherwise a run would use an old engine or finisher.
 $(QUERN): | $(QUICK) $(WHOLE)
 
 $(QUICK): $(call host_objs,$(QUICK_SRCS))
@@ -81,11 +81,11 @@ $(CLI_COMPLETE_LINKS): $(CLI_COMPLETE)
 
 # ---- Tests: those of run, the finisher and recover ----
 
-# The stand-in for the engine.
+# The fake engine.
 $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 	$(call link)
 
-# Each unit test with what it may use of the two folders.
+# Each unit test, and the objects of the two folders that it may use.
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c tests/unit/finish/*.c)))
 CLI_TESTED := $(addprefix cli/,base/text.c base/util.c files/digest.c files/name.c \
                 options/options.c) \
@@ -93,7 +93,7 @@ CLI_TESTED := $(addprefix cli/,base/text.c base/util.c files/digest.c files/name
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 	$(call link_asan,-lcmocka -lm)
-# Without trust.c and libquern, which the test has of its own.
+# Without trust.c and libquern: the test has its own.
 $(BUILD)/tests/unit/cli/files/test_source: $(call asan_objs,cli/files/source.c cli/files/align.c)
 # Without run_machine.c: processors are data there.
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))

@@ -29,7 +29,7 @@ ZYDIS_READY := $(ZYDIS_SRC)/include/Zydis/Zydis.h
 $(ZYDIS_READY):
 	@echo 'make: $@: not there; run `scripts/deps build`, or name a source tree' \
 	    'with ZYDIS_SRC=DIR' >&2; exit 2
-# So that it says this, too, when an object file is wanted first.
+# The same message when an object file is the first target.
 $(ZYDIS_SRC)/src/%.c: | $(ZYDIS_READY) ;
 
 # The same warnings for the engine and for everything hosted; both compilers stay silent under them.
@@ -62,7 +62,7 @@ INSTALL_HEADERS :=
 INSTALL_MAN :=
 
 # Holds the compilers and flags of the last build; objects depend on it, so that another CC or
-# another flag rebuilds them. The root Makefile writes it, once all fragments have had their say.
+# another flag rebuilds them. The root Makefile writes it after all fragments are read.
 FLAGS_STAMP := $(BUILD)/obj/flags
 
 # Quiet by default: one short line for each command; V=1 shows the commands.

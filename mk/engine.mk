@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# The engine: one static, freestanding executable of engine/'s wings, sim/ and the decoder
+# The engine: one static, freestanding executable of engine/'s layers, sim/ and the decoder
 # of Zydis. No header but the compiler's own is in reach, no library is linked, and floating
 # point registers are out of bounds: scripts/check-engine proves the result.
 
@@ -12,7 +12,7 @@ ENGINE_ASM := $(sort $(wildcard engine/*/*.S))
 ENGINE_SIM := $(sort $(wildcard sim/*.c))
 ENGINE_ZYDIS := Decoder DecoderData MetaInfo Mnemonic Register Segment SharedData Utils Zydis
 
-# Where the headers of Zycore are (libzycore-dev), and a folder in which nothing else can be found.
+# The headers of Zycore (libzycore-dev), and a folder that contains nothing else.
 ZYCORE_INCLUDE ?= /usr/include
 ENGINE_GEN := $(BUILD)/gen/engine
 # The tree of libbsd (libbsd-dev): two headers that include nothing from elsewhere.
@@ -41,11 +41,11 @@ ENGINE_OBJS := $(patsubst %.c,$(BUILD)/obj/engine/%.o,$(ENGINE_SOURCES) $(ENGINE
 $(BUILD)/obj/engine/%.o: %.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore $(ENGINE_TREE)
 	$(call compile,ENGINE,$(ENGINE_CFLAGS) $(ENGINE_HIDDEN))
 
-# safemem.S lies beside safemem.c.
+# Some layers have NAME.S beside NAME.c.
 $(BUILD)/obj/engine/%.S.o: %.S $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
 	$(call compile,ENGINE,$(ENGINE_CFLAGS))
 
-# Its warnings are not ours to mend.
+# Warnings of third-party code are disabled.
 $(BUILD)/obj/engine/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
 	$(call compile,ZYDIS,$(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(ENGINE_HIDDEN) -w -include engine/x86/zydis_libc.h \
     $(ENGINE_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
@@ -84,7 +84,7 @@ NATIVE_static-2m := -static -no-pie -fno-pie -Wl,-z,max-page-size=0x200000
 # Text, headers and data share pages of the file
 NATIVE_joint := -no-pie -fno-pie -Wl,-z,noseparate-code
 NATIVE_joint-static := -static -no-pie -fno-pie -Wl,-z,noseparate-code
-# A segment without anything in the file
+# A segment without file contents
 NATIVE_bss-apart := -no-pie -fno-pie -Wl,--section-start=.bss=0x700000
 NATIVE_execstack := -pie -fPIE -Wl,-z,execstack
 # Far from everything else
@@ -133,14 +133,14 @@ check-exec: $(ENGINE) $(BUILD)/bin/quern $(NATIVE)/execs $(NATIVE)/no-interp
 check-limits: $(ENGINE) $(BUILD)/bin/quern
 	@tests/native/run-limits $(BUILD)
 
-# ---- Unit tests, in the folder of the wing that they test: the engine's own objects in a hosted program ----
+# ---- Unit tests, in the folder of the layer that they test: the engine's objects in a hosted program ----
 
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-ENGINE_WING_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/restore count/rep \
+ENGINE_LAYER_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/restore count/rep \
     translate/translate thread/loans
-ENGINE_WING_UNITS += base/heap base/limits base/nolibc process/elf spool/spooler spool/slotmem x86/branches
+ENGINE_LAYER_UNITS += base/heap base/limits base/nolibc process/elf spool/spooler spool/slotmem x86/branches
 ENGINE_UNIT_OBJS_base/heap := base/nolibc base/extable base/pages base/heap base/limits base/clientmem base/clientmem.S
 ENGINE_UNIT_OBJS_base/limits := base/limits base/nolibc
 ENGINE_UNIT_OBJS_base/nolibc := base/nolibc
@@ -160,30 +160,30 @@ ENGINE_UNIT_OBJS_translate/translate := \
     engine/translate/*.c))) \
     x86/decode x86/decode_flags x86/forms x86/isa x86/operands base/pages codecache/region codecache/stubs \
     codecache/stubs.S count/lineids spool/config base/cpu base/nolibc
-ENGINE_WING_UNITS += translate/superblock
+ENGINE_LAYER_UNITS += translate/superblock
 ENGINE_UNIT_OBJS_translate/superblock := translate/superblock base/nolibc
 
 ENGINE_UNIT_OBJS_thread/loans := base/pages thread/threads base/limits base/nolibc
 
 ENGINE_UNIT_SAFEMEM := base/clientmem base/clientmem.S base/extable
 
-ENGINE_WING_UNITS += thread/threads thread/stopworld
+ENGINE_LAYER_UNITS += thread/threads thread/stopworld
 ENGINE_UNIT_OBJS_thread/threads := base/pages thread/threads base/limits base/nolibc
 ENGINE_UNIT_OBJS_thread/stopworld := base/pages thread/threads base/limits thread/stopworld thread/stress thread/kick base/nolibc
 
-ENGINE_WING_UNITS += codecache/tcache count/helpers
+ENGINE_LAYER_UNITS += codecache/tcache count/helpers
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/pages codecache/region codecache/links \
     codecache/ibl codecache/hotblocks base/nolibc
 ENGINE_UNIT_OBJS_count/helpers := count/helpers
-ENGINE_WING_UNITS += callgraph/patterns count/llfork
+ENGINE_LAYER_UNITS += callgraph/patterns count/llfork
 ENGINE_UNIT_OBJS_count/llfork := count/llfork base/nolibc
 ENGINE_UNIT_OBJS_callgraph/patterns := callgraph/patterns base/nolibc
 
-ENGINE_WING_UNITS += emit/waysearch
+ENGINE_LAYER_UNITS += emit/waysearch
 ENGINE_UNIT_OBJS_emit/waysearch := emit/waysearch base/nolibc
 ENGINE_UNIT_OBJS_translate/translate += codecache/dump
 
-ENGINE_WING_UNITS += signal/common signal/mask signal/deliver signal/frame
+ENGINE_LAYER_UNITS += signal/common signal/mask signal/deliver signal/frame
 ENGINE_UNIT_OBJS_signal/common := signal/common base/nolibc
 ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/common signal/mask.S base/extable base/nolibc
 ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask signal/common signal/mask.S \
@@ -191,20 +191,20 @@ ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask sign
 ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S $(ENGINE_UNIT_SAFEMEM) \
     base/cpu base/nolibc
 
-ENGINE_WING_UNITS += syscalls/syscalls syscalls/memory syscalls/files syscalls/descriptors syscalls/int80
+ENGINE_LAYER_UNITS += syscalls/syscalls syscalls/memory syscalls/files syscalls/descriptors syscalls/int80
 ENGINE_UNIT_OBJS_syscalls/syscalls := syscalls/syscalls $(ENGINE_UNIT_SAFEMEM) base/pages base/heap base/limits base/nolibc
 ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/nolibc
 ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/nolibc
 ENGINE_UNIT_OBJS_syscalls/descriptors := syscalls/descriptors $(ENGINE_UNIT_SAFEMEM) base/nolibc
 ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/nolibc
 
-ENGINE_WING_UNITS += run/dispatch run/launch
+ENGINE_LAYER_UNITS += run/dispatch run/launch
 ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/nolibc
 ENGINE_UNIT_OBJS_run/launch := base/limits base/pages run/launch run/stack base/nolibc
 
-ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/exit syscalls/ptrace
-ENGINE_WING_UNITS += signal/die process/threadstart process/fork
-ENGINE_WING_UNITS += signal/handler process/finisher process/exec process/seccomp
+ENGINE_LAYER_UNITS += signal/sigcalls signal/setup process/procnames process/exit syscalls/ptrace
+ENGINE_LAYER_UNITS += signal/die process/threadstart process/fork
+ENGINE_LAYER_UNITS += signal/handler process/finisher process/exec process/seccomp
 ENGINE_UNIT_OBJS_process/seccomp := process/seccomp process/seccomp_bpf base/nolibc
 ENGINE_UNIT_OBJS_process/exec := process/exec process/elf base/nolibc
 ENGINE_UNIT_OBJS_process/finisher := process/finisher base/nolibc
@@ -216,20 +216,20 @@ ENGINE_UNIT_OBJS_process/threadstart := process/threadstart
 ENGINE_UNIT_OBJS_signal/setup := signal/setup base/nolibc
 ENGINE_UNIT_OBJS_process/exit := process/exit
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/nolibc
-ENGINE_WING_UNITS += codecache/hotblocks thread/sampler thread/kick thread/selector
+ENGINE_LAYER_UNITS += codecache/hotblocks thread/sampler thread/kick thread/selector
 ENGINE_UNIT_OBJS_thread/selector := thread/selector thread/selector.S
 ENGINE_UNIT_OBJS_codecache/hotblocks := codecache/hotblocks
 ENGINE_UNIT_OBJS_thread/sampler := thread/sampler
 ENGINE_UNIT_OBJS_thread/kick := thread/kick
-ENGINE_WING_UNITS += process/pretranslate process/bgfinish
+ENGINE_LAYER_UNITS += process/pretranslate process/bgfinish
 ENGINE_UNIT_OBJS_process/pretranslate := process/pretranslate
 ENGINE_UNIT_OBJS_process/bgfinish := process/bgfinish replay/replayer.S base/nolibc
 ENGINE_UNIT_OBJS_process/procnames := process/procnames base/nolibc
 
-ENGINE_WING_UNITS += base/pages
+ENGINE_LAYER_UNITS += base/pages
 ENGINE_UNIT_OBJS_base/pages := base/pages
 
-ENGINE_WING_UNITS += base/cpu codecache/modules codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
+ENGINE_LAYER_UNITS += base/cpu codecache/modules codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
     syscalls/interrupted syscalls/waits
 ENGINE_UNIT_OBJS_signal/action := signal/action base/pages base/heap base/limits base/nolibc
 ENGINE_UNIT_OBJS_spool/log := spool/log base/nolibc
@@ -241,14 +241,14 @@ ENGINE_UNIT_OBJS_syscalls/interrupted := syscalls/interrupted base/nolibc
 ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits base/nolibc
 ENGINE_UNIT_OBJS_base/cpu := base/cpu base/nolibc
 
-ENGINE_WING_UNITS += replay/autotune replay/replayer replay/salvage replay/sandbox process/rights
+ENGINE_LAYER_UNITS += replay/autotune replay/replayer replay/salvage replay/sandbox process/rights
 ENGINE_UNIT_OBJS_replay/autotune := replay/autotune
 ENGINE_UNIT_OBJS_replay/salvage := replay/salvage
 ENGINE_UNIT_OBJS_replay/sandbox := replay/sandbox replay/sandbox.S process/seccomp_bpf base/nolibc
 ENGINE_UNIT_OBJS_process/rights := process/rights base/nolibc
 ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S replay/sandbox replay/sandbox.S replay/autotune
 
-ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches callgraph/functions count/ll \
+ENGINE_LAYER_UNITS += codecache/dump codecache/vmmap count/caches callgraph/functions count/ll \
     count/reftrace count/vector emit/tb replay/replay replay/routine run/emulate run/stack syscalls/control \
     syscalls/counting syscalls/requests
 ENGINE_UNIT_OBJS_codecache/dump := codecache/dump base/nolibc
@@ -260,7 +260,7 @@ $(BUILD)/tests/unit/count/test_ll: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/vector := count/vector.S
 $(BUILD)/tests/unit/count/test_vector: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_callgraph/functions := callgraph/functions base/nolibc
-ENGINE_WING_UNITS += callgraph/calls callgraph/contexts callgraph/contexts_again callgraph/edges callgraph/frames callgraph/saved \
+ENGINE_LAYER_UNITS += callgraph/calls callgraph/contexts callgraph/contexts_again callgraph/edges callgraph/frames callgraph/saved \
     callgraph/stacks count/vtsc spool/config
 ENGINE_UNIT_OBJS_callgraph/contexts := callgraph/contexts base/nolibc
 ENGINE_UNIT_OBJS_callgraph/contexts_again := callgraph/contexts base/nolibc
@@ -284,7 +284,7 @@ ENGINE_UNIT_OBJS_syscalls/control := syscalls/control base/nolibc
 ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/nolibc
 ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/nolibc
 
-ENGINE_WING_UNITS += codecache/pack count/lineids replay/arena run/identity translate/pcache translate/pcachefile \
+ENGINE_LAYER_UNITS += codecache/pack count/lineids replay/arena run/identity translate/pcache translate/pcachefile \
     translate/blockrecord
 ENGINE_UNIT_OBJS_codecache/pack := codecache/pack base/pages codecache/region base/nolibc
 ENGINE_UNIT_OBJS_count/lineids := count/lineids
@@ -295,22 +295,22 @@ ENGINE_UNIT_OBJS_translate/pcache := translate/pcache translate/pcachefile codec
 ENGINE_UNIT_OBJS_translate/pcachefile := translate/pcachefile base/nolibc
 ENGINE_UNIT_OBJS_translate/blockrecord := translate/blockrecord base/nolibc
 
-ENGINE_WING_UNITS += spool/fds spool/environ spool/copy spool/areas
+ENGINE_LAYER_UNITS += spool/fds spool/environ spool/copy spool/areas
 ENGINE_UNIT_OBJS_spool/fds := spool/fds base/nolibc
 ENGINE_UNIT_OBJS_spool/environ := spool/environ $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_spool/copy := $(ENGINE_UNIT_OBJS_spool/spooler)
 ENGINE_UNIT_OBJS_spool/areas := $(ENGINE_UNIT_OBJS_spool/spooler)
-ENGINE_WING_UNITS += translate/calls codecache/gate
+ENGINE_LAYER_UNITS += translate/calls codecache/gate
 ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
 ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 
-ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
+ENGINE_LAYER_TESTS := $(foreach u,$(ENGINE_LAYER_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
 
-# Where a slot's memory lies is asked in headers.
+# Inline functions of headers ask it where a slot's memory is.
 ENGINE_UNIT_ALWAYS := spool/slotmem
 
-define engine_wing_unit
+define engine_layer_unit
 CFLAGS_tests/unit/$(dir $(1))test_$(notdir $(1)).c := $(ENGINE_UNIT_FLAGS)
 $(BUILD)/obj/host/tests/unit/$(dir $(1))test_$(notdir $(1)).o: | $(ZYDIS_READY)
 $(BUILD)/tests/unit/$(dir $(1))test_$(notdir $(1)): \
@@ -319,11 +319,11 @@ $(BUILD)/tests/unit/$(dir $(1))test_$(notdir $(1)): \
     $(ENGINE_UNIT_ZYDIS)
 	$$(call link,-no-pie -lcmocka)
 endef
-$(foreach unit,$(ENGINE_WING_UNITS),$(eval $(call engine_wing_unit,$(unit))))
+$(foreach unit,$(ENGINE_LAYER_UNITS),$(eval $(call engine_layer_unit,$(unit))))
 
-# Those that stand alone are built with AddressSanitizer and UBSan.
+# Files without dependencies are built with AddressSanitizer and UBSan.
 ENGINE_ASAN_UNITS := codecache/vmmapset process/seccomp_bpf
-ENGINE_WING_TESTS += $(foreach u,$(ENGINE_ASAN_UNITS),\
+ENGINE_LAYER_TESTS += $(foreach u,$(ENGINE_ASAN_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
 
 define engine_asan_unit
@@ -335,5 +335,5 @@ $(foreach unit,$(ENGINE_ASAN_UNITS),$(eval $(call engine_asan_unit,$(unit))))
 
 CHECKS += check-engine-unit
 .PHONY: check-engine-unit
-check-engine-unit: $(ENGINE_WING_TESTS)
+check-engine-unit: $(ENGINE_LAYER_TESTS)
 	@for test in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$test || exit 1; done

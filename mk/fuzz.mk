@@ -28,7 +28,7 @@ $(BUILD)/fuzz/dwp: fuzz/dwp.c $(FUZZ_DWP) $(addprefix symbols/,bytes.h dwp.h inl
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/dwp.c $(FUZZ_DWP) $(SYMBOLS_LIBS)
 
-# Packages of both versions: what there is no packer for is left out.
+# Packages of both versions; a version without a packer is left out.
 FUZZ_DWPS := $(BUILD)/fuzz/seeds-dwp
 $(FUZZ_DWPS)/made: fuzz/dwp_seed.c tests/cli/pack-dwo
 	@rm -rf $(@D) && mkdir -p $(@D)
@@ -47,13 +47,13 @@ $(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/trace.c $(filter %.c,$(FUZZ_TRACE))
 
-# The displacements in code lie where they lie.
+# Displacements in code are not aligned.
 FUZZ_KEPT := $(addprefix engine/codecache/,pack.c tcache.c region.c links.c ibl.c watch.c)
 $(BUILD)/fuzz/kept: fuzz/kept.c $(FUZZ_KEPT) $(wildcard engine/codecache/*.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -fno-sanitize=alignment -o $@ fuzz/kept.c $(FUZZ_KEPT)
 
-# Spools, with all that the finisher has but the disassembler.
+# Spools: the whole finisher without the disassembler.
 FUZZ_SPOOL := $(filter-out finish/output/output_code.c finish/profile/fallback.c $(addprefix finish/end/,finish.c pipe_wait.c \
                   recorded.c) finish/recover/recover.c,$(wildcard finish/*/*.c)) \
               $(addprefix cli/,base/json.c base/text.c base/util.c files/file.c files/name.c \
@@ -69,7 +69,7 @@ $(BUILD)/fuzz/spool_seed: fuzz/spool_seed.c fuzz/spool_form.h share/spool.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(HOST_BASE) -O1 -o $@ $<
 
-# Real spools made small: of runs whose profile goes nowhere.
+# Small seeds made of real spools: runs whose profile cannot be written.
 FUZZ_SPOOLS := $(BUILD)/fuzz/seeds-spool
 $(FUZZ_SPOOLS)/made: $(BUILD)/fuzz/spool_seed | $(QUERN)
 	@rm -rf $(@D) && mkdir -p $(@D)/spools
@@ -139,7 +139,7 @@ $(FUZZ_GUESTS): fuzz/insn_guest.S
 	$(Q)gcc -c -g $(if $(findstring avx2,$@),-DNO_AVX512) \
 	    $(if $(findstring baseless,$@),-DNO_BASES) -o $@ $<
 
-# What the decoder says of every form of every instruction: tried in one process of its own.
+# What the decoder says of every form of every instruction, tested in a process of its own.
 FUZZ_CLAIMS := $(FUZZ_INSN)/insn_claims
 CFLAGS_fuzz/insn_claims.c := $(FUZZ_ZYDIS_FLAGS)
 $(BUILD)/obj/host/fuzz/insn_claims.o: | $(ZYDIS_READY)

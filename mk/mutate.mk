@@ -2,8 +2,8 @@
 #
 # `make mutate`: which faults no test finds (docs/design/050-tests-that-bite.md). A test of a folder
 # is one whose numbers are known from that folder alone: a fault in profile/ that only a comparison
-# with another tool would find is a survivor. What the copies of the tree need of other fragments
-# are their lists, so they are expanded when the recipe is.
+# with another tool would find is a survivor. The copies of the tree need lists of other fragments,
+# which are complete only when the recipe is expanded.
 
 N ?= 100
 SEED ?= 1
@@ -21,11 +21,11 @@ mutate_programs = $(foreach t,$(2),$(info $(1)|$(t)|$(3)$(t)))
 MUTATE_BATS := $(sort $(wildcard tests/cli/*.bats))
 MUTATE_CLI = $(QUERN_PROGRAMS) $(CLI_LINKS:%=$(BUILD)/bin/%) $(CLI_COMPLETE) \
              $(BUILD)/libexec/quern/quern-engine $(BUILD)/tests/cli_engine
-# What some files of bats need besides; to build it for all of them would double each fault's time.
+# Further needs of some bats files; to build them for all would double the time of each fault.
 $(foreach n,130-recover 133-damaged 150-whole 410-diff 490-sanitized 580-control,\
     $(eval MUTATE_CLI_tests/cli/$(n).bats = $(BUILD)/tests/quern-asan))
-# What is the tests of some commands alone: a real engine, a browser, a terminal. The suites know
-# which lines of the host's program they execute.
+# Commands whose tests need a real engine, a browser or a terminal. The suites record which lines
+# of the host's program they execute.
 MUTATE_CALLS = $(QUERN) $(ENGINE) $(CALLS_S) $(CALLS_C) $(COMPAT_PROGRAMS) \
     $(addprefix $(CALLS_DIR)/,edges exceptions inlined levels mangled one-page)
 MUTATE_CONTROL = $(QUERN) $(ENGINE) $(addprefix $(REQUESTS_DIR)/,waits steady)
@@ -67,6 +67,6 @@ mutate-runs:
 	$(call mutate_programs,cli/$(comma)finish/,$(CLI_TESTS))
 	$(foreach t,$(MUTATE_BATS),$(info cli/$(comma)finish/|$(MUTATE_CLI) $(MUTATE_CLI_$(t))|BUILD=$$PWD/$(BUILD) bats --formatter tap $(t)))
 	$(mutate_suites)
-	$(call mutate_programs,engine/,$(ENGINE_WING_TESTS))
+	$(call mutate_programs,engine/,$(ENGINE_LAYER_TESTS))
 	$(mutate_engine)
 	@:

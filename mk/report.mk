@@ -24,7 +24,7 @@ $(patsubst %,$(BUILD)/obj/%/cli/report/report_code.o,host asan): | $(ZYDIS_READY
 REPORT_CLANG ?= clang
 REPORT_GEN := $(BUILD)/gen/report
 REPORT_PAGE_O := $(BUILD)/obj/report/page.o
-# What multiplies and divides 128 bits.
+# Multiplication and division of 128 bits.
 REPORT_RT := $(shell $(REPORT_CLANG) --target=wasm32-wasi -rtlib=compiler-rt \
                  -print-libgcc-file-name 2>/dev/null)
 REPORT_TOOLS := $(and $(shell command -v esbuild),$(wildcard $(REPORT_RT)), \
@@ -45,8 +45,8 @@ $(REPORT_GEN)/quern-page.html: $(REPORT_GEN)/core.wasm $(wildcard report/page/*)
 	$(call say,PAGE,$@)
 	$(Q)report/page/build $< $(@D)
 
-# What reads profiles in a page of its own (--empty): libquern with the distribution's wasi-libc, of
-# which REPORT_WASI names the headers. Without it the page is built, and --empty says what is lacking.
+# The page that reads profiles itself (--empty): libquern with the distribution's wasi-libc, whose
+# headers REPORT_WASI names. Without wasi-libc the page is built, and --empty says what is missing.
 REPORT_WASI ?= /usr/include/wasm32-wasi
 REPORT_READER_SRCS := $(filter-out profile/read/input.c profile/read/pair.c, \
                         $(wildcard profile/model/*.c profile/read/*.c)) \
@@ -54,7 +54,7 @@ REPORT_READER_SRCS := $(filter-out profile/read/input.c profile/read/pair.c, \
                       $(addprefix profile/sum/,append.c costs.c fold.c) \
                       $(filter-out report/pack/deflate.c,$(wildcard report/pack/*.c)) \
                       $(wildcard report/reader/*.c) $(wildcard profile/read/page/*.c)
-# Not -mbulk-memory: with it clang 14 keeps wasi-libc's errno in memory of threads, which are not there.
+# Not -mbulk-memory: with it clang 14 puts wasi-libc's errno into thread-local memory, and there are no threads.
 REPORT_READER_FLAGS := --target=wasm32-wasi -nostdlibinc -isystem $(REPORT_WASI) -mexec-model=reactor \
                        -O2 -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -fvisibility=hidden -Iinclude -I. \
                        -DQUERN_VERSION=\"$(VERSION)\" -include report/reader/libc.h
@@ -71,7 +71,7 @@ $(REPORT_GEN)/reader.wasm: $(REPORT_READER_SRCS) mk/report.mk \
 $(REPORT_GEN)/quern-reader.base64: $(REPORT_GEN)/reader.wasm
 	$(Q)gzip -9nc $< | tail -c +11 | head -c -8 | base64 -w0 >$@
 
-# The names of the symbols are made of the files' names, so they are given without a folder.
+# The symbols' names come from the names of the files, so these are given without a folder.
 $(REPORT_PAGE_O): $(REPORT_GEN)/quern-page.html $(REPORT_READER)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -131,7 +131,7 @@ $(REPORT_AXE): tests/report/axe/package.json tests/report/axe/package-lock.json
 check-report-axe: $(BUILD)/bin/quern $(REPORT_AXE)
 	@$(REPORT_PYTHON) tests/report/axe.py $(BUILD)/bin/quern $(BUILD)/tests/report/axe $(REPORT_AXE)
 
-# The same as check-report in Firefox: not part of make check, since most have the one browser.
+# check-report in Firefox: not part of make check, since most machines have one browser.
 .PHONY: check-report-firefox
 check-report-firefox: $(BUILD)/bin/quern
 	@command -v firefox-esr >/dev/null || { echo 'check-report-firefox needs Firefox (Debian: firefox-esr)'; exit 1; }
@@ -139,11 +139,11 @@ check-report-firefox: $(BUILD)/bin/quern
 	@BROWSER=firefox $(REPORT_PYTHON) tests/report/check.py $(BUILD)/bin/quern \
 	    $(BUILD)/tests/report/firefox
 
-# ---- Large reports, and how quick they are: not part of make check ----
+# ---- Large reports and their speed: not part of make check ----
 $(BUILD)/tests/report/generate: $(BUILD)/obj/host/tests/report/generate.o
 	$(call link)
 
-# 1,000,000 functions: written, opened; totals and the dearest functions compared with convert.
+# 1,000,000 functions: written, opened; totals and the most expensive functions compared with convert.
 REPORT_BIG := 1000000
 .PHONY: check-report-big bench-report
 check-report-big: $(BUILD)/bin/quern $(BUILD)/tests/report/generate

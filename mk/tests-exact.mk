@@ -21,7 +21,7 @@ CHECKS += check-sim
 # No libc, a fixed address, a stack of their own: the same stream of instructions and addresses
 # under both tools. -O1 keeps the lines apart. Always by gcc and with these flags, whoever builds
 # Quern: other code may contain what Cachegrind leaves out or invents (clang's `bts` of registers),
-# and the test would be of that.
+# and the comparison would fail for that reason.
 COMPAT_C      := avx2 bits fnptr list matmul nbody recurse sort sse switch x87
 COMPAT_S      := bigcode branches forms masked rmw stack straddle strings
 COMPAT_DIR    := $(BUILD)/tests/compat
@@ -53,7 +53,7 @@ check-compat: $(BUILD)/bin/quern $(COMPAT_PROGRAMS)
 FLAGS_WATCH += $(COMPAT_CFLAGS)
 CHECKS += check-compat
 
-# ---- Counted by hand, and programs that test what they see themselves ----
+# ---- Counted by hand, and programs that check themselves what they see ----
 # *.S: no libc, nothing linked to them. *.c: with libc and threads.
 GUEST_DIR := $(BUILD)/tests/guest
 GUEST_S   := $(patsubst tests/guest/%.S,$(GUEST_DIR)/%,$(wildcard tests/guest/*.S))

@@ -10,13 +10,13 @@ $(CALLS_S): $(CALLS_DIR)/%: tests/calls/%.S
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -g -nostdlib -static -Wl,-z,noexecstack,--eh-frame-hdr -o $@ $<
-# Functions stay functions: what is tested is the calls between them. Always by gcc, for the names
-# that its parts of functions have.
+# Without inlining: the calls between functions are tested. Always by gcc, for its names of parts
+# of functions.
 $(CALLS_C): $(CALLS_DIR)/%: tests/calls/%.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-inline -fno-ipa-sra -pthread -o $@ $<
-# As lld lays segments out: code begins in the page of the file in which what is only read ends.
+# The layout of lld: code begins in the page of the file in which the read-only data ends.
 $(CALLS_DIR)/one-page: tests/calls/000-direct.S
 	$(call say,AS,$@)
 	@mkdir -p $(@D)

@@ -5,13 +5,13 @@
 # machine, an hour when busy.
 # NAME='epyc la57' runs only these machines, PARTS='guest state' only these parts.
 
-MACHINES_WINGS := base codecache count emit process replay run signal spool syscalls thread translate x86
+MACHINES_LAYERS := base codecache count emit process replay run signal spool syscalls thread translate x86
 MACHINES_BUILT := \
     $(patsubst tests/guest/%.S,$(BUILD)/tests/guest/%,$(wildcard tests/guest/*.S)) \
     $(patsubst tests/guest/%.c,$(BUILD)/tests/guest/%,$(wildcard tests/guest/*.c)) \
     $(patsubst tests/guest-state/%.c,$(BUILD)/tests/state/%,$(wildcard tests/guest-state/*.c)) \
-    $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard $(foreach wing,$(MACHINES_WINGS), \
-    tests/unit/$(wing)/*.c))) \
+    $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard $(foreach layer,$(MACHINES_LAYERS), \
+    tests/unit/$(layer)/*.c))) \
     $(addprefix $(BUILD)/tests/native/,start registers-static registers-static-pie \
     $(addprefix probe-,static static-pie pie nopie pie-2m static-2m joint joint-static bss-apart \
     execstack high)) \

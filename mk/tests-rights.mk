@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# tests/rights: nothing beside a program keeps rights that the program has given up.
+# tests/rights: no process of Quern keeps rights that the program has dropped.
 
 RIGHTS_PROGRAMS := $(patsubst tests/rights/%.c,$(BUILD)/tests/rights/%,$(wildcard tests/rights/*.c))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# tests/wild: what people run, natively and under Quern. Not in `make check`: it installs languages
+# tests/wild: large real programs, natively and under Quern. Not in `make check`: it installs languages
 # and servers, and takes a quarter of an hour. NAME=... runs only these, WILD_MODES='count caches
 # calls' chooses the modes.
 
