@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Objects that come and go while the program runs: what was counted belongs to the object that was
-# mapped when it ran.
+# Objects that are mapped and unmapped while the program runs: counts belong to the object that was
+# mapped when the code was executed.
 
 load run
 
@@ -48,8 +48,8 @@ int main(void)
 }
 END
     gcc -g -o main main.c
-    # Each has one record, in which it is found again; so what is known of addresses must not be
-    # the other's (--separate-callers looks functions up).
+    # Each block keeps its one record when it is mapped again, so the facts about its addresses must
+    # not be those of the other library (--separate-callers looks functions up).
     for calls in '' '--calls=yes' '--calls=yes --separate-callers=2'; do
         [ ! "$calls" ] || calls+=' --dump-instr=no --compress-strings=no --compress-pos=no'
         # shellcheck disable=SC2086 # words
@@ -108,6 +108,23 @@ whole_engine() {
     unset QUERN_ENGINE QUERN_TEST_SPOOL
 }
 
+# each_removal QUERN COUNTS: ./main, which loads now.so and removes or replaces it, in every way; its
+# lines keep the names of first.so, with COUNTS.
+each_removal() {
+    local how
+    for how in 'rm now.so' 'mv copy.so now.so' 'rm now.so; cp second.so now.so' \
+        'mv now.so elsewhere.so' 'strip -o new.so now.so; mv new.so now.so'; do
+        cp first.so now.so
+        cp second.so copy.so
+        "$1" run --cache-sim=no -o out ./main "$how"
+        [ "$status" = 0 ]
+        same "$(said)" ""
+        same "$(lines_of first)" "$2"
+        same "$(lines_of second)" ""
+        same "$(grep -c '^fn=work$' out)" 1
+    done
+}
+
 @test "a library that is removed, replaced, or built anew, has its own names" {
     whole_engine
     library first 1000
@@ -118,17 +135,7 @@ whole_engine() {
 6 2000
 7 2000
 8 2'
-    for how in 'rm now.so' 'mv copy.so now.so' 'rm now.so; cp second.so now.so' \
-        'mv now.so elsewhere.so' 'strip -o new.so now.so; mv new.so now.so'; do
-        cp first.so now.so
-        cp second.so copy.so
-        quern run --cache-sim=no -o out ./main "$how"
-        [ "$status" = 0 ]
-        same "$(said)" ""
-        same "$(lines_of first)" "$first"
-        same "$(lines_of second)" ""
-        same "$(grep -c '^fn=work$' out)" 1
-    done
+    each_removal quern "$first"
     # And of the second, under the same name.
     cp first.so now.so
     cp second.so copy.so
@@ -145,7 +152,7 @@ whole_engine() {
         -o out ./main 'mv copy.so now.so' 'rm now.so'
     same "$(said)" ""
     same "$(lines_of first | grep -v '^calls')" "$first"
-    # The finisher that starts fast leaves it to the other one; so does the one for children.
+    # The quick finisher passes it to the other one; so does the finisher of children.
     cp first.so now.so
     quern run -q --trace-children=yes --cache-sim=no -o out.%p sh -c './main "rm now.so"; true'
     same "$(cat out.* | grep -c '^fn=work$')" 1
@@ -251,7 +258,7 @@ END
     same "$(said)" ""
     same "$(grep -c '^fn=sum$' out)" 1
     same "$(grep -c '^fn=other$' out)" 0
-    # Line 6: once for each time; what a compiler made of it.
+    # Line 6: once for each iteration, whatever the compiler makes of it.
     same "$(sed -n '/^fn=sum$/,/^fn=/s/^6 //p' out | awk '{ print $1 % 1000 }')" 0
 }
 
@@ -295,7 +302,7 @@ run_inlined() {
     same "$(said)" "quern: $PWD/inlined: files of its split debug information (.dwo) are missing, and there \
 is no package of them (.dwp); calls of inlined functions are not shown"
     same "$names" "four "
-    # Nobody who does not ask for them is told.
+    # Without --inline there is no message.
     quern run --cache-sim=no -o out ./inlined
     same "$(said)" ""
 }
@@ -330,7 +337,7 @@ bare_library() {
     gcc -g -nostdlib -shared -Wl,-e,work -o "$1.so" "$1.S"
 }
 
-# A command without the rights by which the kernel still gives files that are mapped and gone.
+# A command without the capabilities that open removed files by their mappings.
 plainly() {
     if [ "$(id -u)" = 0 ]; then
         setpriv --bounding-set -sys_admin,-checkpoint_restore "$@"
@@ -339,7 +346,7 @@ plainly() {
     fi
 }
 
-# quern() as above, and so.
+# The same for quern().
 quern_plainly() {
     status=0
     plainly "$QUERN" "$@" > stdout 2> stderr || status=$?
@@ -443,20 +450,10 @@ int main(int argc, char **argv)
 }
 END
     gcc -g -o main main.c
-    for how in 'rm now.so' 'mv copy.so now.so' 'rm now.so; cp second.so now.so' \
-        'mv now.so elsewhere.so' 'strip -o new.so now.so; mv new.so now.so'; do
-        cp first.so now.so
-        cp second.so copy.so
-        quern_plainly run --cache-sim=no -o out ./main "$how"
-        [ "$status" = 0 ]
-        same "$(said)" ""
-        same "$(lines_of first)" '5 1
+    each_removal quern_plainly '5 1
 6 1000
 7 1000
 8 1'
-        same "$(lines_of second)" ""
-        same "$(grep -c '^fn=work$' out)" 1
-    done
 }
 
 @test "code that is mapped by hand, and its file removed before it is executed" {
@@ -531,7 +528,7 @@ int main(void)
 }
 END
     gcc -g -o prog prog.c
-    # Executed by one that has this library, and by one that has not.
+    # Executed by a program with this library, and by one without it.
     for how in ./gone 'env ./gone'; do
         cp prog gone
         # shellcheck disable=SC2086 # words
@@ -569,7 +566,7 @@ be kept; its functions are shown as ???"
     whole_engine
     bare_library first 1000
     make_early
-    # The client has no mapping of it any more, and what is kept is one.
+    # The client's mapping is gone; the copy that Quern keeps is a mapping, too.
     for mode in '755 1 1' '700 1 0' '751 1 0'; do
         cp first.so now.so
         chmod "${mode%% *}" now.so
