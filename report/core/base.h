@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What every file of report/core uses: the type of a count, the answers of functions that can fail,
-// and the few things that a libc would give. The core is compiled natively and to wasm32; it has no
+// What every file of report/core uses: the type of a count, the results of functions that can fail,
+// and replacements for a few libc functions. The core is compiled natively and to wasm32; it has no
 // libc, no input or output and no globals.
 #ifndef QUERN_REPORT_CORE_BASE_H
 #define QUERN_REPORT_CORE_BASE_H
@@ -19,7 +19,7 @@ __extension__ typedef unsigned __int128 core_bits;
 #define CORE_COUNT_MAX ((core_count)(~(core_bits)0 >> 1))
 #define CORE_COUNT_MIN (-CORE_COUNT_MAX - 1)
 
-// Answers below zero: nothing was done.
+// Results below zero: nothing was done.
 enum core_error {
     CORE_DAMAGED = -1, // the bytes are not what docs/report-format.md says
     CORE_MEMORY = -2,  // there is no memory

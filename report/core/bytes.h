@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers in bytes, as docs/report-format.md defines them, read with a bound: behind the end, or
-// where a number is too long, `bad` is set and all that follows reads as 0. Nobody needs to check
-// before the end of what they read.
+// Numbers in bytes, as docs/report-format.md defines them, read with a bound. After the end, or
+// after a number that is too long, `bad` is set and every further read gives 0. So a caller checks
+// once, at the end.
 #ifndef QUERN_REPORT_CORE_BYTES_H
 #define QUERN_REPORT_CORE_BYTES_H
 
@@ -122,7 +122,7 @@ static inline struct bytes bytes_text(struct bytes *b)
     return bytes_sub(b, bytes_u(b));
 }
 
-// Passes over n numbers.
+// Skips n numbers.
 static inline void bytes_skip(struct bytes *b, uint64_t n)
 {
     while (n > 0 && b->at < b->end)
@@ -167,7 +167,7 @@ static inline core_count counts_next(struct counts *c)
     return c->mode == COUNTS_PLAIN ? (core_count)bytes_wide(&c->b) : bytes_z(&c->b);
 }
 
-// The next one where it fits 56 bits, as nearly all do; else false, and it is still to be read.
+// The next count if it fits 56 bits, as nearly all do; else false, and it is not consumed.
 static inline bool counts_narrow(struct counts *c, int64_t *v)
 {
     const uint8_t *at = c->b.at;

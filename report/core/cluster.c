@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A unit is a box or a node that is in none. Each box is a layout of its own (layered.c), and the
-// units are another one, above that; then nodes and points move to where their units stand. What
-// this costs: of calls to and fro between two boxes those of one direction run upwards.
+// A unit is a box, or a node without a box. Each box has its own layout (layered.c); another layout
+// places the units. Then nodes and points move with their units. The price: of the calls in both
+// directions between two boxes, one direction runs upwards.
 #include "report/core/cluster.h"
 
 #include "report/core/heap.h"
@@ -64,7 +64,7 @@ static struct layered inner(struct clusters *k, uint32_t box)
     return in;
 }
 
-// Nodes and points from the box's corner, and how large it is.
+// Moves nodes and points to the box's corner; the box's size.
 static int make_box(struct clusters *k, uint32_t box)
 {
     struct layered *l = k->l, in = inner(k, box);
@@ -127,7 +127,7 @@ static struct layered outer(struct clusters *k)
     return out;
 }
 
-// What stands in units moves with them.
+// Moves the contents of units with them.
 static void move(struct clusters *k, const struct layered *out)
 {
     struct layered *l = k->l;
@@ -159,7 +159,7 @@ static void move(struct clusters *k, const struct layered *out)
     }
 }
 
-// Does another node of its box stand between a node and the box's lower (down > 0) or upper edge?
+// Is another node of the box between this node and the box's lower (down > 0) or upper edge?
 static bool behind(const struct clusters *k, uint32_t n, double down)
 {
     const struct layered *l = k->l;
@@ -173,8 +173,8 @@ static bool behind(const struct clusters *k, uint32_t n, double down)
     return false;
 }
 
-// The way out of a node's box, where others stand in it: along the side that is nearer to where it
-// goes. In `p`, from the node on; how many points.
+// The way out of a node's box when other nodes block it: along the side nearer to the target. The
+// points after the node, in `p`; their number.
 static uint32_t way_out(const struct clusters *k, uint32_t n, double down, double to,
                         struct layered_point p[2])
 {
@@ -189,7 +189,7 @@ static uint32_t way_out(const struct clusters *k, uint32_t n, double down, doubl
     return 2;
 }
 
-// From node to node, between by the points that the units' edge has between its ends.
+// From node to node; in between, the inner points of the units' edge.
 static bool draw(struct clusters *k, uint32_t e, const struct layered *out, uint32_t outer_edge)
 {
     struct layered *l = k->l;

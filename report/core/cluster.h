@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Layout of a call graph whose nodes are in groups: each group is laid out by itself, and the
-// groups as boxes, so that neither boxes nor nodes overlap and no node stands in a box that is not
-// its own.
+// Layout of a call graph whose nodes are in groups. Each group is laid out by itself, then the
+// groups as boxes: neither boxes nor nodes overlap, and no node is in a box other than its
+// own.
 #ifndef QUERN_REPORT_CORE_CLUSTER_H
 #define QUERN_REPORT_CORE_CLUSTER_H
 
@@ -13,7 +13,7 @@ struct cluster_box {
     double x, y; // made: the upper left corner
 };
 
-// What a box keeps free around its nodes.
+// The margin of a box around its nodes.
 struct cluster_edge {
     double left, top, right, bottom;
 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads one event's counts out of all sections that have some. @hot: switching to another event of
-// a report of a million functions is this.
+// Reads one event's counts from all sections that have some. @hot: this is what a report of a
+// million functions does when the user selects another event.
 #include "report/core/costs.h"
 
 #include "report/core/bytes.h"
 #include "report/core/column.h"
 #include "report/core/top.h"
 
-// The counts of one event, of those that stand one behind another at b.
+// The counts of one event, which are consecutive at b.
 static struct counts counts_of(struct bytes *b, uint32_t event)
 {
     for (uint32_t i = 0; i < event; i++)
@@ -16,8 +16,8 @@ static struct counts counts_of(struct bytes *b, uint32_t event)
     return bytes_counts(b);
 }
 
-// Adds n counts, the i-th to number first + i or (with `place`) place[first + i]. What does not fit
-// 64 bits is read again by the slow path.
+// Adds n counts, the i-th to number first + i or (with `place`) place[first + i]. The slow path
+// reads again what does not fit 64 bits.
 static bool add_counts(struct column *to, struct counts *v, const uint32_t *place, uint32_t first,
                        uint32_t n)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The columns of a report: self cost of every function and cost of every edge, by side and event,
-// summed over the parts that are selected. Made when first asked for, dropped when the selection
+// summed over the selected parts. Computed at the first request, dropped when the selection
 // changes.
 #ifndef QUERN_REPORT_CORE_COSTS_H
 #define QUERN_REPORT_CORE_COSTS_H

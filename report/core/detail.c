@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads places, sites and jumps out of their sections. A section is walked from its first function
-// on; what belongs to functions that nobody asked for is passed over without being decoded.
+// Reads places, sites and jumps from their sections. A section is walked from its first function
+// on; the entries of functions that were not requested are skipped without being decoded.
 #include "report/core/detail.h"
 
 #include "report/core/bytes.h"
@@ -234,7 +234,7 @@ static void walk_place(struct walk *w, uint32_t f, struct detail_row *row)
         row->addr = w->at_addr += (uint64_t)bytes_s(&w->addr);
 }
 
-// What is not told apart becomes the same.
+// Clears the fields that the request does not distinguish.
 static void blur(struct detail_row *row, unsigned by)
 {
     if (!(by & DETAIL_FUNC))
@@ -245,7 +245,7 @@ static void blur(struct detail_row *row, unsigned by)
         row->line = 0;
 }
 
-// Self cost of each function of the range in one part: what remainders are taken from.
+// Self cost of each function of the range in one part: remainders are computed from it.
 static int part_self(struct core *c, uint32_t part, uint32_t event, uint32_t first, uint32_t end,
                      core_count *to)
 {
@@ -377,8 +377,8 @@ static int read_function(struct walk *w, struct detail *d, const struct wish *wi
     return 0;
 }
 
-// Is any entry of the functions in the file? Two columns say it: the others of a section without
-// one are not looked at.
+// Does any entry of the functions belong to the file? Two columns answer; the others of a section
+// without one are not read.
 static bool has_file(const struct core *c, const struct section *s, const struct wish *wish,
                      uint32_t first, uint32_t end)
 {
@@ -602,7 +602,7 @@ static bool before(const struct value *v, uint32_t a, uint32_t b)
 {
     double x = magnitude(&v[a]), y = magnitude(&v[b]);
 
-    if (x == y && v[a].is_exact && v[b].is_exact) { // doubles may hide a difference
+    if (x == y && v[a].is_exact && v[b].is_exact) { // equal doubles may hide a difference
         core_bits p = v[a].exact < 0 ? -(core_bits)v[a].exact : (core_bits)v[a].exact;
         core_bits q = v[b].exact < 0 ? -(core_bits)v[b].exact : (core_bits)v[b].exact;
         return p != q ? p > q : a < b;
@@ -636,7 +636,7 @@ int64_t detail_order(const struct detail *d, struct formula *f, unsigned side, u
         order[i] = (uint32_t)i;
         sum += v[i].approx;
     }
-    // A heap whose top comes last: it is taken off and put behind.
+    // A heap whose top is the last of the order: it is removed and stored at the end.
     for (size_t i = d->count / 2; i-- > 0;)
         sink(v, order, d->count, i);
     for (size_t end = d->count; end-- > 1;) {

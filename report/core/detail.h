@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What is inside functions: lines and instructions with their costs, call sites, jumps. They are
-// read out of the blocks when somebody looks, and summed over the selected parts.
+// read from the blocks on demand, and summed over the selected parts.
 #ifndef QUERN_REPORT_CORE_DETAIL_H
 #define QUERN_REPORT_CORE_DETAIL_H
 
@@ -27,15 +27,15 @@ struct detail {
     uint32_t events;
 };
 
-// By what costs are told apart; equal ones are summed. DETAIL_ALIGN, with DETAIL_LINE: a line of
-// the base is the line of the profile that it is in the report's alignment of their sources. One
-// that the profile's version does not have keeps its number, and has it in to_line, too; of all
-// others that is 0. Files that are not aligned stay as they are.
+// The key by which costs are summed. DETAIL_ALIGN, with DETAIL_LINE: a line of
+// the base becomes the line of the profile that the report's alignment of the sources names. A line
+// that the profile's version lacks keeps its number, and has it in to_line, too; to_line of all
+// others is 0. Files without an alignment stay as they are.
 enum detail_by { DETAIL_LINE = 1, DETAIL_ADDR = 2, DETAIL_FUNC = 4, DETAIL_ALIGN = 8 };
 
 // Costs of a function, or of all (CORE_NONE), by line or by instruction, sorted so. With `file`
-// other than CORE_NONE only what lies in this file. The formula says which events are wanted; NULL:
-// all. 0 or an error; the result is to be freed.
+// other than CORE_NONE only the places in this file. The formula says which events are wanted;
+// NULL: all. 0 or an error; the result is to be freed.
 int detail_places(struct core *c, uint32_t func, uint32_t file, unsigned by,
                   const struct formula *f, struct detail **out);
 // The call sites in a function, or in the lines of a file, by place and callee.
@@ -49,7 +49,7 @@ void detail_free(struct detail *d);
 // What a formula is worth for a row, as values_get() for functions.
 struct value detail_value(const struct detail *d, struct formula *f, unsigned side, size_t row);
 
-// The rows in the order of a value, the largest magnitude first; `order` has room for all. Equal
+// The rows in the order of a value, the largest magnitude first; `order` has space for all. Equal
 // ones stay in the order of the rows. Returns how many of them, from the first on, make half of
 // the sum, or an error: of a ratio and of a difference none do.
 int64_t detail_order(const struct detail *d, struct formula *f, unsigned side, uint32_t *order);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the page calls, by name; report/core/README.md describes it. Numbers are 32 bits, doubles,
-// or (hashes) 64 bits; everything larger goes through memory that the page took with `get`. Handles
-// are addresses. Compiled only to wasm32.
+// The functions that the page calls, by name; report/core/README.md describes them. Numbers are 32
+// bits, doubles, or (hashes) 64 bits; larger data goes through memory that the page allocates with
+// `get`. Handles are addresses. Compiled only to wasm32.
 #include "report/core/cluster.h"
 #include "report/core/costs.h"
 #include "report/core/detail.h"
@@ -24,7 +24,7 @@
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
-// What the page reads of a value: 32 bytes.
+// A value as the page reads it: 32 bytes.
 struct out_value {
     core_count exact;
     double approx;
@@ -508,7 +508,7 @@ struct flow_block *flow(struct core *c, uint32_t f, uint32_t *numbers, struct fl
 // ---- Pictures ----
 
 // Boxes of 64 bytes, which the page puts back.
-// limits: least, fine, from, to of flame_wish; *rest: what is left out, and of how many functions.
+// limits: least, fine, from, to of flame_wish; *rest: the cost left out, and of how many functions.
 struct flame_box *EXPORT(flame)(struct core *c, struct formula *f, uint32_t side, uint32_t root,
                                 uint32_t kind, const double *limits, uint32_t most,
                                 const uint8_t *mask, uint32_t *count, struct out_value *whole,
@@ -590,7 +590,7 @@ struct out_edge {
 };
 _Static_assert(sizeof(struct out_edge) == 80, "the page reads edges of 80 bytes");
 
-// nodes: function, depth, cycle; edges: of 80 bytes. Without room (NULL) only the numbers,
+// nodes: function, depth, cycle; edges: of 80 bytes. Without space (NULL) only the numbers,
 // three of 32 bits: nodes, edges, left out.
 void EXPORT(graph_read)(const struct select_graph *g, uint32_t *numbers, struct select_node *nodes,
                         struct out_edge *edges);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Paths are followed in breadth, the widest first, until they are too narrow to be seen. What goes
-// on from a box is that of its function or cycle, whatever the path: it is found and sorted once,
-// so that a picture of a million functions, with a cycle of tens of thousands that stands in it a
-// thousand times, takes no longer than its calls and its boxes.
+// Paths are followed breadth first, the widest first, until they are too narrow to be visible. The
+// children of a box depend on its function or cycle only, not on the path: they are found and
+// sorted once. So a picture of a million functions, with a cycle of tens of thousands that occurs
+// in it a thousand times, takes only as long as its calls and its boxes.
 #include "report/core/flame.h"
 
 #include "report/core/column.h"
@@ -12,7 +12,7 @@
 
 enum { DEPTH_MAX = 1000 };
 
-// What must be known of a box to go on from it.
+// Facts about a box that its children need.
 struct path {
     core_count sum, between; // of its edges, of the functions between
 };
@@ -22,14 +22,14 @@ struct child {
     core_count edge;
 };
 
-// What goes on from a function, or from a cycle.
+// The children of a function, or of a cycle.
 struct fan {
-    size_t first, count; // children, the dearest first
-    // What is shared: the cost, or all edges, also those that are hidden or cut, where they sum up
+    size_t first, count; // children, the most expensive first
+    // The sum that is shared: the cost, or all edges (hidden and cut ones too) where they sum up
     // to more (odd profiles).
     double share;
-    core_count cut;     // of those that are too cheap for the widest box: their edges,
-    uint32_t cut_count; // and how many they are
+    core_count cut;     // edges that are too cheap even for the widest box: their cost,
+    uint32_t cut_count; // and their number
 };
 
 struct maker {
@@ -38,14 +38,14 @@ struct maker {
     unsigned side;
     enum flame_kind kind;
     double least, fine, from, to; // of flame_wish
-    double widest;                // of the first boxes: none that stands on them is wider
+    double widest;                // of the first boxes: no box on top of them is wider
     uint32_t most;
     const uint8_t *mask; // by function: 0: hidden
     struct flame *out;
     struct path *path;
     size_t box_cap, path_cap;
     uint32_t *member, *member_first; // functions by cycle
-    struct child *child;             // of all fans, one behind another
+    struct child *child;             // of all fans, consecutive
     size_t children, child_cap;
     struct fan *fan;
     size_t fans, fan_cap;
@@ -123,7 +123,7 @@ static void sink(struct child *a, size_t at, size_t n)
     }
 }
 
-// The dearest first, of equal ones the first function. The heap has the last one on top.
+// The most expensive first, of equal ones the first function. The heap has the last one on top.
 static void sort_children(struct child *a, size_t n)
 {
     for (size_t i = n / 2; i-- > 0;)
@@ -136,7 +136,7 @@ static void sort_children(struct child *a, size_t n)
     }
 }
 
-// Of the children from `first` on keeps those that are shown and cost at least so much, sorted.
+// Of the children from `first` on keeps those that are visible and cost at least this much, sorted.
 static struct fan keep_children(struct maker *m, size_t first, double least)
 {
     struct fan fan = { .first = first };
@@ -154,12 +154,12 @@ static struct fan keep_children(struct maker *m, size_t first, double least)
         }
     }
     m->children = first + fan.count;
-    if (fan.count) // else there may be no children at all, and no room for any
+    if (fan.count) // else there may be no children at all, and no memory for them
         sort_children(m->child + first, fan.count);
     return fan;
 }
 
-// The function that stands for a cycle.
+// The function that represents a cycle.
 static uint32_t first_of(const struct maker *m, uint32_t func)
 {
     uint32_t cycle = m->c->graph[m->side].cycle[func];
@@ -211,13 +211,13 @@ static bool add_box(struct maker *m, struct flame_box box, struct path path)
     return true;
 }
 
-// Is all of it left or right of where boxes are fine?
+// Is the whole box left or right of the range with fine boxes?
 static bool is_outside(const struct maker *m, double x, double width)
 {
     return x + width <= m->from || x >= m->to;
 }
 
-// What is narrower than this is not shown.
+// Narrower boxes are not made.
 static double least_at(const struct maker *m, double x, double width)
 {
     return is_outside(m, x, width) ? m->least : m->fine;
@@ -339,7 +339,7 @@ static void add_roots(struct maker *m)
     m->children = 0;
 }
 
-// Functions of each cycle, one cycle behind another.
+// Functions by cycle, one list for each.
 static bool index_cycles(struct maker *m)
 {
     const struct side_graph *g = &m->c->graph[m->side];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Flame graphs of a call graph. It holds no stacks: what a path f0 -> f1 -> ... -> fk costs is not
-// known but bounded. Each edge is at most what the path costs, and of what enters a function
-// between, only what does not leave on the path can be missing:
+// Flame graphs of a call graph. It holds no stacks: the cost of a path f0 -> f1 -> ... -> fk is
+// bounded, not known. Each edge is at most what the path costs, and of the cost that enters a
+// function between, only what leaves off the path can be missing:
 //
 //     from  max(0, sum of its edges - sum of the inclusive costs of the functions between)
 //     to    its least edge
@@ -40,14 +40,14 @@ struct flame {
     struct flame_box *box; // parents before children, siblings by cost
     uint32_t count;
     core_count total; // what width 1 is
-    // First boxes that are left out for their width, and what they cost together.
+    // First boxes left out because they are too narrow, and their total cost.
     core_count rest;
     uint32_t rest_count;
 };
 
 // Boxes narrower than `least` (of the whole) are left out, but within `from` to `to` only those
 // narrower than `fine`, and no more than `most` are made. Of functions whose mask is 0 there are
-// none but the root, nor what would stand on them; all others stay as wide as they are. NULL: of
+// none but the root, nor boxes on top of them; all others keep their width. NULL: of
 // all. The formula must not be a ratio.
 struct flame_wish {
     struct formula *formula;

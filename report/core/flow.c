@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A block begins at the function's first instruction, where a jump goes to, after an instruction
-// that jumps or from which a jump was counted, and behind a gap in the listing. Where a jump goes
-// is what it says (texts.h) and what was counted: of jumps through a register only that is known.
+// A block begins at the function's first instruction, at a jump target, after an instruction
+// that jumps or from which a jump was counted, and after a gap in the listing. The text (texts.h)
+// and the counts name a jump's target; for a jump through a register only the counts do.
 #include "report/core/flow.h"
 
 #include "report/core/detail.h"
@@ -29,7 +29,7 @@ static bool begins(struct text t, const char *with, size_t n)
 
 #define BEGINS(t, with) begins((t), (with), sizeof(with) - 1)
 
-// Behind what may stand in front of a jump or a return.
+// Skips the prefixes of a jump or a return.
 static struct text without_prefix(struct text t)
 {
     for (size_t i = 0; i < t.size; i++) {
@@ -125,7 +125,7 @@ static bool add_edge(struct maker *m, struct flow_edge e)
     return true;
 }
 
-// Adds a counted jump to the edge that there is of the block, or to a new one.
+// Adds a counted jump to the block's edge, or to a new one.
 static bool count_jump(struct maker *m, uint32_t first_edge, uint32_t from, uint32_t to,
                        const struct detail_row *row, bool may)
 {
@@ -147,7 +147,7 @@ static bool count_jump(struct maker *m, uint32_t first_edge, uint32_t from, uint
     return true;
 }
 
-// Where a block goes on from its last instruction.
+// The successors of a block, by its last instruction.
 static bool connect(struct maker *m, uint32_t block)
 {
     const struct flow_block *b = &m->out->block[block];
@@ -174,7 +174,7 @@ static bool connect(struct maker *m, uint32_t block)
             return false;
         if (to == CORE_NONE && !insn->target)
             m->out->leaving++;
-        // Of a jump with one target: what was not followed goes on.
+        // Of a jump with one target: the executions not followed fall through.
         for (unsigned s = 0; s < CORE_SIDES; s++)
             if (row->calls[s] >= row->followed[s] && row->calls[s]) {
                 next.counted |= 1u << s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Control flow of a function: its instructions in basic blocks, which run from their first one to
-// their last one, and where each block goes on, with how often where that was counted.
+// Control flow of a function: its instructions in basic blocks, and the edges between them, with
+// counts where they exist.
 #ifndef QUERN_REPORT_CORE_FLOW_H
 #define QUERN_REPORT_CORE_FLOW_H
 
@@ -33,11 +33,11 @@ struct flow {
     uint32_t leaving; // jumps to elsewhere
 };
 
-// What an instruction does to the one after it, by its text.
+// The effect of an instruction on the next one, by its text.
 enum flow_step {
     FLOW_GOES_ON,
     FLOW_MAY_JUMP,
-    FLOW_JUMPS, // also returns and what ends the program
+    FLOW_JUMPS, // also returns and instructions that end the program
 };
 enum flow_step flow_step(struct text insn);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A formula becomes a list of operations for a stack: a recursive descent, in which a name of a
-// derived event is the operations of that event. Nothing here is slow: values are computed for what
-// is shown and for sorting.
+// derived event is replaced by that event's operations. Speed does not matter here: values are
+// computed only for the visible rows and for sorting.
 #include "report/core/formula.h"
 
 #include "report/core/column.h"
@@ -28,7 +28,7 @@ struct formula {
     uint32_t *need; // counted events
     int64_t *need_scale;
     size_t needs, need_cap;
-    core_count *counts; // by need: what is computed from
+    core_count *counts; // by need: the input of the computation
     int64_t scale;
     bool ratio;
 };
@@ -128,8 +128,8 @@ static bool starts(const struct parser *p, struct text name)
            __builtin_memcmp(p->text + p->at, name.at, name.size) == 0;
 }
 
-// The event whose name stands here, the longest one: names may hold what looks like operators. A
-// name that a letter or digit follows is part of another name.
+// The event whose name is here, the longest one: names may contain operators. A name that a letter
+// or digit follows is part of another name.
 static uint32_t name_here(struct parser *p)
 {
     uint32_t best = CORE_NONE;

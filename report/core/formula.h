@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Formulas over events: + - * / ( ), min(A, B), max(A, B), numbers, names of events, and a number
-// before a name or a parenthesis, which multiplies it ("10 L1m", as KCachegrind writes). They are
-// computed of sums, so a ratio of a folder is that of the folder's sums, never a sum of ratios.
+// before a name or a parenthesis, which multiplies it ("10 L1m", as KCachegrind writes). They apply
+// to sums, so a ratio of a folder is that of the folder's sums, never a sum of ratios.
 //
 // Values stay exact, in 128 bits, as long as only + - * min max of exact ones are taken and nothing
-// overflows; what was divided or passed 128 bits is a double and says so.
+// overflows; a quotient, or a value of more than 128 bits, is a double and says so.
 #ifndef QUERN_REPORT_CORE_FORMULA_H
 #define QUERN_REPORT_CORE_FORMULA_H
 
@@ -19,12 +19,12 @@ struct value {
 
 struct formula;
 
-// Names are those of counted events and of events before number `before`. NULL: it is no formula,
-// and *at is where it stops to be one; SIZE_MAX: no memory.
+// Names are those of counted events and of events before number `before`. NULL: not a formula,
+// and *at is the offset at which it is invalid; SIZE_MAX: no memory.
 struct formula *formula_new(const struct core *c, uint32_t before, const uint8_t *text, size_t size,
                             size_t *at);
-// One that is an event of the core: counted, or derived and readable. NULL: no memory, or not
-// readable.
+// The formula of an event of the core: counted, or derived and valid. NULL: no memory, or not
+// valid.
 struct formula *formula_event(const struct core *c, uint32_t event);
 void formula_free(struct formula *f);
 
@@ -39,8 +39,8 @@ core_count *formula_counts(struct formula *f);
 struct value formula_value(const struct formula *f);
 
 enum { FORMULA_CHUNK = 64 };
-// The values of `n` rows, at most FORMULA_CHUNK, where all are exact and fit 64 bits with all that
-// they are made of; else false. column[i][row[k]] is the count of event formula_needs(f, i).
+// The values of `n` rows, at most FORMULA_CHUNK, if all of them and their operands are exact and
+// fit 64 bits; else false. column[i][row[k]] is the count of event formula_needs(f, i).
 bool formula_narrow(const struct formula *f, const int64_t *const *column, const uint32_t *row,
                     uint32_t n, int64_t *out);
 

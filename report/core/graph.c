@@ -84,8 +84,8 @@ static void walk(const struct core *c, struct side_graph *g, struct tarjan *t)
     }
 }
 
-// Of each edge once, since to look at the cycle of each callee takes most of the time that the
-// inclusive costs of an event take.
+// Each edge once: the look-up of each callee's cycle takes most of the time of an event's
+// inclusive costs.
 static int find_inside(const struct core *c, struct side_graph *g)
 {
     if (!g->inside)
@@ -150,8 +150,8 @@ bool graph_inside(const struct core *c, unsigned side, uint32_t edge)
     return c->graph[side].inside[edge / 8] >> edge % 8 & 1;
 }
 
-// The same in 64 bits, where all of it fits them. False: it does not, and what was done is to be
-// done again.
+// The same in 64 bits, if all of it fits. False: it does not, and the result must be
+// computed again.
 static bool sum_narrow(struct core *c, unsigned side, uint32_t event, struct column *of_cycle)
 {
     const struct side_graph *g = &c->graph[side];

@@ -11,11 +11,11 @@
 // Finds the cycles of a side, of its selected parts. 0 or an error.
 int graph_cycles(struct core *c, unsigned side);
 
-// Inclusive costs of all functions; before the edges are linked, of those that TOP knows.
+// Inclusive costs of all functions; before the edges are linked, of the functions in TOP.
 int graph_inclusive(struct core *c, unsigned side, uint32_t event);
 
-// Take functions of a cycle one by one: cycles are none, the inclusive cost of a function is its
-// self cost plus all calls but those to itself.
+// Take functions of a cycle separately: there are no cycles, the inclusive cost of a function is
+// its self cost plus all calls except those to itself.
 void graph_detect(struct core *c, bool cycles);
 
 // Does the edge stay in a cycle, or in a function? Its cost then adds nothing to inclusive costs.

@@ -110,8 +110,8 @@ static size_t cut_name(struct text s, size_t from, size_t *next)
     return s.size - from;
 }
 
-// Where a name begins: behind its type, which templates have ("bool n::f<int>()"). Only a space
-// before the first "::" can end one: "n::operator bool()" has none.
+// Where a name begins: after its return type, which templates have ("bool n::f<int>()"). Only a
+// space before the first "::" ends a type: "n::operator bool()" has none.
 static size_t name_start(struct text s)
 {
     size_t depth = 0, start = 0;
@@ -151,7 +151,7 @@ static uint32_t group_of_string(struct maker *m, enum group_by by, uint32_t stri
         if (at == CORE_NONE)
             return CORE_NONE;
     }
-    // A name outside of all: the group of the unknown.
+    // A name in no namespace: the group of the unknown.
     return at == CORE_NONE
                ? enter(m, (struct group_item){ .parent = CORE_NONE, .string = CORE_NONE })
                : at;

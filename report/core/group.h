@@ -11,7 +11,7 @@ enum group_by {
     GROUP_OBJECT,
     GROUP_FOLDER, // each part of the file's name
     GROUP_FILE,
-    GROUP_NAMESPACE, // what stands before a "::" outside of < > ( ) in the name; in each other
+    GROUP_NAMESPACE, // the text before a "::" outside of < > ( ) in the name; in each other
     GROUP_CYCLE,     // of the profile's side
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What both kinds of memory share.
+// The part of the heap that both targets share.
 #include "report/core/heap.h"
 
 #include "report/core/base.h"

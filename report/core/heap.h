@@ -16,7 +16,7 @@ void *heap_array(size_t count, size_t size);
 void *heap_more(void *block, size_t old, size_t size);
 void heap_put(void *block); // NULL is allowed
 
-// Makes room for one more in an array that grows by halves: false when there is no memory.
+// Grows an array by half when it is full: false when there is no memory.
 #define heap_room(array, count, cap) \
     heap_room_of((void **)&(array), sizeof(*(array)), (count), &(cap))
 int heap_room_of(void **array, size_t size, size_t count, size_t *cap);

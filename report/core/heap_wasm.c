@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The core's memory in the page. Small blocks, up to 32 KiB, come in sizes of powers of two and
-// halves between, each size with a list of free ones. Large ones are pages of 64 KiB, kept in one
-// list sorted by address, where neighbours join. The head of a block, 16 bytes before it, is its
-// size; a block is aligned to 16.
+// halves between, each size with a free list. Large ones are pages of 64 KiB, in one
+// list sorted by address, where neighbours are merged. The header of a block, 16 bytes before it,
+// is its size; a block is aligned to 16.
 //
-// Also here: what clang calls for copies and loops that fill, where it does not emit the
+// Also here: the functions that clang calls to copy and fill memory where it does not emit the
 // instructions.
 #include "report/core/base.h"
 #include "report/core/heap.h"
@@ -26,7 +26,7 @@ extern char __heap_base;
 
 static struct head *small[CLASSES];
 static struct head *large;      // free pages, by address
-static char *fresh, *fresh_end; // where small blocks are cut from
+static char *fresh, *fresh_end; // small blocks are cut from here
 
 static unsigned class_of(size_t size)
 {

@@ -2,8 +2,8 @@
 //
 // Codes are looked up by their first bits in a table, longer ones in a second table that the entry
 // of the first one names. @hot: a report of a million functions has 180 MB. While input and output
-// have room for whatever one round may take, bits are read eight bytes at a time and nothing is
-// checked; near the ends each byte is.
+// have space for a whole round, eight bytes are read at a time without further checks; near the
+// ends each byte is checked.
 //
 // An entry: bits 0 to 3 the length of the code (0: there is no such code), 4 to 7 what it is, above
 // these the literal, the base of a length or a distance with the number of its extra bits in 8 to
@@ -36,7 +36,7 @@ struct stream {
 
 // ---- Bits, with a check ----
 
-// Behind the end there are zeros; `count` then says that too many were taken.
+// After the end, zeros are read; `count` then says that too many bits were taken.
 static void fill(struct stream *s)
 {
     while (s->count < 56 && s->in < s->in_end) {
@@ -125,7 +125,7 @@ static bool make_table(uint32_t *table, unsigned first_bits, const uint8_t *size
             continue;
         uint32_t at = reversed(next[bits]++, bits);
         if (entry == 0 && i > 0 && entry_of != entry_of_head)
-            continue; // a symbol that means nothing
+            continue; // an unused symbol
         if (bits <= first_bits) {
             for (; at < 1u << first_bits; at += 1u << bits)
                 table[at] = entry | bits;
@@ -238,7 +238,7 @@ static bool stored(struct stream *s)
     s->count -= s->count & 7;
     if (!take(s, 16, &size) || !take(s, 16, &other) || (size ^ other) != 0xffff)
         return false;
-    // What was read ahead goes back.
+    // Unused bytes of the bit buffer are returned.
     s->in -= s->count / 8;
     s->bits = s->count = 0;
     if (size > (size_t)(s->in_end - s->in) || size > (size_t)(s->out_end - s->out))
@@ -278,8 +278,8 @@ static inline uint8_t *copy_fast(uint8_t *out, uint32_t distance, uint32_t lengt
     return end;
 }
 
-// Rounds without checks, as long as there is room for one. 1: the block ends here; 0: there is no
-// more room; -1: damaged.
+// Rounds without checks, as long as there is space for one. 1: the block ends here; 0: there is no
+// more space; -1: damaged.
 static int rounds(struct stream *s)
 {
     const uint8_t *in = s->in;
@@ -335,7 +335,7 @@ static int rounds(struct stream *s)
         }
         out = copy_fast(out, distance, length);
     }
-    // Whole bytes that were read ahead go back, so that the slow way knows how many bits there are.
+    // Unused whole bytes of the bit buffer are returned: the slow path relies on its bit count.
     in -= count / 8;
     count &= 7;
     s->bits = bits & ((1u << count) - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Raw deflate (RFC 1951), backwards. Browsers can do that, too, but only as a stream of small
-// pieces, which takes longer than the work itself.
+// Decoder of raw deflate (RFC 1951). Browsers have one, but only as a stream of small
+// pieces, which takes longer than the decoding itself.
 #ifndef QUERN_REPORT_CORE_INFLATE_H
 #define QUERN_REPORT_CORE_INFLATE_H
 

@@ -4,9 +4,9 @@
 // layer.
 //
 // Order: medians of the neighbours, down and up in turn, then exchanges of neighbours while they
-// help, as dot does it (Gansner et al. 1993). Coordinates: each layer is moved as near as possible
-// to where its neighbours want it, in the sense of least squares, while the order and the gaps
-// stay: that is isotonic regression, which pooling of neighbouring blocks solves exactly.
+// help, as dot does it (Gansner et al. 1993). Coordinates: each layer moves as near as possible
+// to the positions that its neighbours prefer, by least squares, with the order and the gaps
+// unchanged: that is isotonic regression, which pooling of neighbouring blocks solves exactly.
 #include "report/core/layered.h"
 
 #include "report/core/heap.h"
@@ -69,7 +69,7 @@ static uint32_t *edges_by_node(const struct layered *l, uint32_t **first)
     return by;
 }
 
-// Depth first: an edge to a node on the way is turned.
+// Depth first: an edge to a node on the current path is reversed.
 static bool turn_edges(struct work *w)
 {
     struct layered *l = w->l;
@@ -189,7 +189,7 @@ static bool split_edges(struct work *w)
             continue;
         for (uint32_t layer = w->rank[a] + 1; layer < w->rank[b]; layer++) {
             uint32_t p = add_place(w, (struct place){ .layer = layer, .node = CORE_NONE });
-            // Points of an edge shall stand straight below each other.
+            // Points of an edge are kept vertically aligned.
             if (p == CORE_NONE || !add_segment(w, at, p, l->edge[e].weight * (at == a ? 2 : 8)))
                 return false;
             at = p;
@@ -314,15 +314,15 @@ static uint32_t other(const struct work *w, const struct place *p, bool up, uint
     return w->place[up ? s->top : s->bottom].at;
 }
 
-// Where a place would stand by the places it is linked with: their median, weighted as dot does;
-// -1: nowhere.
+// The position that a place's links prefer: their median, weighted as dot does;
+// -1: none.
 static double median(const struct work *w, const struct place *p, bool up)
 {
     uint32_t n = up ? p->ups : p->downs, at[64];
 
     if (n == 0)
         return -1;
-    if (n > 64) { // the mean will do
+    if (n > 64) { // the mean is good enough
         double sum = 0;
         for (uint32_t i = 0; i < n; i++)
             sum += other(w, p, up, i);
@@ -344,7 +344,7 @@ static double median(const struct work *w, const struct place *p, bool up)
     return (at[n / 2 - 1] * right + at[n / 2] * left) / (left + right);
 }
 
-// Sorts a layer by its medians; who has none stays where it is.
+// Sorts a layer by its medians; a place without one keeps its position.
 static void sort_layer(struct work *w, uint32_t layer, bool up)
 {
     uint32_t first = w->layer_first[layer], end = w->layer_first[layer + 1];
@@ -371,7 +371,7 @@ static void sort_layer(struct work *w, uint32_t layer, bool up)
     number_layer(w, layer);
 }
 
-// Crossings of the links of two neighbours when a stands left of b, up or down.
+// Crossings of the links of two neighbours when a is left of b, up or down.
 static uint32_t cross_pair(const struct work *w, const struct place *a, const struct place *b,
                            bool up)
 {
@@ -443,7 +443,7 @@ static double apart(const struct work *w, uint32_t a, uint32_t b)
     return (x->w + y->w) / 2 + gap;
 }
 
-// Moves a layer to where its links above (or below, or both) want it, keeping order and distances.
+// Moves a layer towards its links above (or below, or both), with order and distances unchanged.
 static void move_layer(struct work *w, uint32_t layer, bool up, bool down)
 {
     uint32_t first = w->layer_first[layer], n = w->layer_first[layer + 1] - first, blocks = 0;
@@ -462,7 +462,7 @@ static void move_layer(struct work *w, uint32_t layer, bool up, bool down)
             sum += w->place[s->bottom].x * s->weight;
             weight += s->weight;
         }
-        // Who wants nothing stays, with little weight.
+        // A place without links keeps its position, with a small weight.
         if (weight <= 0) {
             weight = 1e-3;
             sum = p->x * weight;
@@ -470,7 +470,7 @@ static void move_layer(struct work *w, uint32_t layer, bool up, bool down)
         if (i > 0)
             offset += apart(w, w->order[first + i - 1], w->order[first + i]);
         p->want = offset;
-        // A block of places that touch: its mean is where it stands.
+        // A block of places that touch: its position is its mean.
         w->block_sum[blocks] = sum - offset * weight;
         w->block_weight[blocks] = weight;
         w->block_end[blocks++] = i + 1;

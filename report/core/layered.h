@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Layout of a call graph in layers, callers above callees (Sugiyama, Tagawa and Toda): edges that
-// close a circle are turned, nodes get layers, long edges a point in each layer between, each layer
-// is ordered so that few edges cross, and gets coordinates without overlap.
+// close a circle are reversed, nodes get layers, long edges get a point in each layer between. Each
+// layer is ordered for few crossings, and gets coordinates without overlap.
 #ifndef QUERN_REPORT_CORE_LAYERED_H
 #define QUERN_REPORT_CORE_LAYERED_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes the edges: sites are gathered by caller, those of a caller sorted by callee, and equal ones
-// are an edge. Edges are numbered by caller, then callee.
+// Makes the edges: sites are grouped by caller, those of a caller sorted by callee, and equal ones
+// form an edge. Edges are numbered by caller, then callee.
 #include "report/core/link.h"
 
 #include "report/core/bytes.h"
@@ -12,7 +12,7 @@ struct site {
     uint32_t callee, number;
 };
 
-// By callee; heap sort, since one function may have a million sites and no time is to be guessed.
+// By callee; heap sort, since a function may have a million sites and its worst case is bounded.
 static void sift(struct site *s, size_t at, size_t n)
 {
     struct site v = s[at];
@@ -141,7 +141,7 @@ int link_edges(struct core *c)
         rc = CORE_DAMAGED;
     else if (site && make_edges(c, site, first)) {
         turn_round(c);
-        costs_drop(c); // what TOP knew
+        costs_drop(c); // the values from TOP
         c->linked = true;
         rc = 0;
     }

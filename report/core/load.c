@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The decoder of blocks. A block is not trusted: every number is read with a bound (bytes.h), and
-// every reference is compared with what HEAD announced before it is kept. What is only kept as
-// bytes here is read in the same way later, by the files that ask for it.
+// every reference is compared with what HEAD announced before it is stored. Sections stored here as
+// bytes are read in the same way later, by the files that need them.
 #include "report/core/load.h"
 
 #include "report/core/bytes.h"
@@ -10,8 +10,8 @@
 #include "report/core/formula.h"
 #include "report/core/heap.h"
 
-// What edges are made of, and names: it comes before link_edges(). The rest, most of it lines, may
-// come behind.
+// The sections from which edges are made, and names: they come before link_edges(). The others,
+// most of them lines, may come later.
 #define BEFORE_LINK                                                                             \
     (1u << SECTION_HEAD | 1u << SECTION_EVENTS | 1u << SECTION_PARTS | 1u << SECTION_TOTALS |   \
      1u << SECTION_STRINGS | 1u << SECTION_FUNCTIONS | 1u << SECTION_TOP | 1u << SECTION_SELF | \
@@ -168,7 +168,7 @@ static int load_events(struct core *c, struct bytes *b)
     }
     if (c->event_count < c->events || c->order >= c->event_count)
         return CORE_DAMAGED;
-    // A formula that cannot be read is shown as text: no reason to refuse a report.
+    // A formula that cannot be parsed is shown as text: no reason to refuse a report.
     for (uint32_t i = c->events; i < c->event_count; i++) {
         size_t at;
         struct event *e = &c->event[i];
@@ -389,8 +389,8 @@ int load_block(struct core *c, uint8_t *bytes, size_t size)
         struct bytes payload = bytes_text(&b);
         rc = b.bad ? CORE_DAMAGED : load_section(c, kind, payload, (uint32_t)c->block_count);
     }
-    // Tables point into a block of facts even when something behind them is damaged; of the others
-    // nothing stays.
+    // Tables point into a block of facts even when a later part of it is damaged; nothing of the
+    // other blocks is stored.
     if (rc < 0) {
         for (int i = 0; i < SECTION_COUNT; i++)
             c->list[i].count = kept[i];

@@ -12,14 +12,14 @@ void load_free(struct core *c);
 // CRC-32 of zlib and of docs/report-format.md.
 uint32_t load_crc(const void *bytes, size_t size);
 
-// Takes a block, which must come from heap_get() and is the core's from here on, whatever the
-// answer. Blocks come in any order but the first; behind link_edges() only those that it does not
-// need (else CORE_WRONG). 0, or why it is refused: then nothing of it was
-// taken, except that a damaged block may leave names behind that nothing refers to.
+// Takes a block, which must come from heap_get() and belongs to the core from here on, whatever the
+// result. Block 0 comes first, the others in any order; after link_edges() only those that it does
+// not need (else CORE_WRONG). 0, or why it is refused: then nothing of it was taken, except that a
+// damaged block may leave names that nothing refers to.
 int load_block(struct core *c, uint8_t *bytes, size_t size);
 
 // Once block 0 is there: needed[i] becomes 1 where block i must be there for link_edges(), else 0.
-// What the report does not say is needed.
+// A block that the report does not mention is needed.
 void load_needed(const struct core *c, uint8_t *needed, uint32_t blocks);
 
 // The texts of the report: the n-th value of a key. False: there are no more.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What the core holds of a report. Blocks stay as they came, as bytes; of them tables are made:
+// The data of a report in memory. Blocks stay as bytes; tables are made from them:
 // names and functions when they are loaded (load.c), edges when all call sites are there (link.c),
 // costs of functions and edges event by event when they are asked for (costs.c, graph.c). So a
-// million functions with nine events take little more memory than the events that are looked at.
+// million functions with nine events take little more memory than the events that are used.
 #ifndef QUERN_REPORT_CORE_MODEL_H
 #define QUERN_REPORT_CORE_MODEL_H
 
@@ -112,7 +112,7 @@ struct core {
     struct part *part;
     core_count *total; // by part, event
 
-    uint8_t *pool; // strings one behind another
+    uint8_t *pool; // strings, consecutive
     size_t pool_size, pool_cap;
     size_t *string_at; // by string; behind the end: not loaded
     uint32_t *string_size;

@@ -8,18 +8,18 @@
 
 enum reach_direction { REACH_CALLEES, REACH_CALLERS };
 
-// The functions that can be reached, the nearest first, itself (distance 0) among them; `func` and
-// `distance` have room for all functions. Their number, or an error. Of the side's selected parts;
+// All reachable functions, the nearest first, the function itself (distance 0) included; `func` and
+// `distance` have space for all functions. Their number, or an error. Of the side's selected parts;
 // side VALUES_DIFFERENCE: of both.
 int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction, unsigned side,
                   uint32_t *func_out, uint32_t *distance);
 
-// The same from several at once, in both directions: `near` has the functions to begin with, and
-// afterwards all that lead to them or that they lead to. 0 or an error.
+// The same from several functions, in both directions: `near` has the functions to begin with, and
+// afterwards also all their callers and callees, direct and indirect. 0 or an error.
 int reach_near(struct core *c, unsigned side, uint8_t *near);
 
-// The path to a function along the dearest caller of each: edges, the last one ends in the
-// function. Stops before a function that the path has already. Their number, at most `max`, or an
+// The path to a function through the most expensive caller of each: edges, the last one ends in the
+// function. Stops before a function that is already on the path. Their number, at most `max`, or an
 // error.
 int64_t reach_path(struct core *c, uint32_t func, struct formula *f, unsigned side, uint32_t *edge,
                    uint32_t max);

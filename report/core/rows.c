@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Matching, sorting and hashing of functions. Keys of 64 bits are sorted digit by digit (radix);
-// wider ones, which hardly occur, by merging. @hot: a million functions are sorted with each click
+// wider ones, which are rare, by merging. @hot: a million functions are sorted with each click
 // on a column.
 #include "report/core/rows.h"
 
@@ -69,8 +69,8 @@ uint32_t rows_string(const struct core *c, const uint8_t *text, size_t size)
 
 // ---- Sorting ----
 
-// Digits of 11 bits, from the lowest on: of what the keys are above their least, so that most
-// events take three of them.
+// Digits of 11 bits, from the lowest on, of the keys minus their minimum: most events need
+// three of them.
 enum { DIGIT = 11, DIGITS = 1 << DIGIT };
 
 struct narrow {
@@ -78,11 +78,11 @@ struct narrow {
     uint32_t row;
 };
 
-struct short_key { // half the bytes to move about
+struct short_key { // half the bytes to move
     uint32_t key, row;
 };
 
-// Where each digit's rows begin, from how many there are. False: all have the same digit.
+// Where each digit's rows begin, from their counts. False: all have the same digit.
 static bool begin_digits(uint32_t *at, uint32_t n)
 {
     uint32_t sum = 0;
@@ -97,8 +97,8 @@ static bool begin_digits(uint32_t *at, uint32_t n)
     return true;
 }
 
-// By the lowest `bits` of the keys. Both arrays have n entries; the answer is the one that is
-// sorted then.
+// By the lowest `bits` of the keys. Both arrays have n entries; returns the one that is
+// sorted.
 static struct narrow *sort_long(struct narrow *from, struct narrow *to, uint32_t n, unsigned bits)
 {
     for (unsigned shift = 0; shift < bits; shift += DIGIT) {
@@ -201,7 +201,7 @@ static bool sort_wide(struct wide *a, uint32_t n)
     return true;
 }
 
-// Doubles in the order of unsigned numbers; what is not a number comes last in both directions.
+// Doubles as unsigned numbers of the same order; NaN comes last in both directions.
 static uint64_t key_of_double(double v, bool descending)
 {
     uint64_t bits;

@@ -25,15 +25,15 @@ struct rows_key {
     bool magnitude; // of values: the sign does not matter
 };
 
-// Sorts functions (or edges, where `of` is of edges); equal ones keep their order. A ratio without
+// Sorts functions (or edges, where `of` is of edges); the sort is stable. A ratio without
 // a value comes last.
 int rows_sort(struct core *c, uint32_t *row, uint32_t count, const struct rows_key *key);
 
 // Order of strings by their bytes: the rank of each. NULL: no memory.
 const uint32_t *rows_rank(struct core *c);
 
-// Identity of a function that the next report knows, too: FNV-1a, 64 bits, of object, file and name
-// with a zero byte behind each.
+// A function's identity across reports: FNV-1a, 64 bits, of object, file and name
+// with a zero byte after each.
 uint64_t rows_hash(const struct core *c, uint32_t func);
 // The function of that hash, or CORE_NONE.
 uint32_t rows_find(const struct core *c, uint64_t hash);

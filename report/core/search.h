@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The first element whose key is at least so much; count: there is none. Elements have `size` bytes
-// each, and the key, a uint64_t, at `offset`.
+// The first element whose key is at least the given one; count: there is none. Elements have `size`
+// bytes each, and the key, a uint64_t, at `offset`.
 static inline size_t search_lower(const void *elements, size_t count, size_t size, size_t offset,
                                   uint64_t key)
 {

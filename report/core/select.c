@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Grows from the focus along the dearest edges: the frontier's function whose edge costs most comes
-// next, as long as there is room. Without a focus the functions with the highest inclusive cost are
-// taken. A folded cycle stands for all its functions: its edges are theirs, summed by what they
-// lead to.
+// Grows from the focus along the most expensive edges: the frontier's function with the most
+// expensive edge comes next, until the limit. Without a focus the functions with the highest
+// inclusive cost are taken. A folded cycle represents all its functions: its edges are theirs,
+// summed by target.
 #include "report/core/select.h"
 
 #include "report/core/column.h"
@@ -34,7 +34,7 @@ struct chooser {
     size_t links, link_cap;
     uint32_t *node_of;       // by function: node + 1
     uint8_t *waiting;        // by function: it is in the frontier
-    struct candidate *front; // a heap, the dearest first
+    struct candidate *front; // a heap, the most expensive first
     size_t fronts, front_cap, node_cap, edge_cap;
     bool memory;
 };
@@ -70,7 +70,7 @@ static bool is_folded(const struct chooser *x, uint32_t f)
     return x->cycle && x->cycle[f] && x->first[x->cycle[f]] && !hidden(x, f);
 }
 
-// The function that stands for another: of a folded cycle its first one that is not hidden.
+// The function that represents another: of a folded cycle its first one that is not hidden.
 static uint32_t stands_for(const struct chooser *x, uint32_t f)
 {
     return is_folded(x, f) ? x->first[x->cycle[f]] - 1 : f;
@@ -87,7 +87,7 @@ static int fold(struct chooser *x)
     x->next = heap_array(x->c->funcs, sizeof(*x->next));
     if (!x->first || !x->next)
         return CORE_MEMORY;
-    // First how many they are: of a cycle that is too large nothing is linked.
+    // First their number: a cycle that is too large gets no links.
     for (uint32_t f = 0; f < x->c->funcs; f++)
         if (g->cycle[f])
             x->first[g->cycle[f]]++;
@@ -128,7 +128,7 @@ static void add_link(struct chooser *x, uint32_t other, uint32_t edge)
     }
 }
 
-// All that a node calls, or all that call it. Calls within a folded cycle are neither.
+// All calls from a node, or to it. Calls within a folded cycle are neither.
 static void gather(struct chooser *x, uint32_t node, bool callees)
 {
     const struct core *c = x->c;
@@ -228,7 +228,7 @@ static void choose(struct chooser *x)
                 push(x, (struct candidate){ f, 0, cost });
         }
     }
-    // Two places are kept for "others".
+    // Two nodes are reserved for "others".
     while (x->fronts > 0 && x->out->nodes + 2 < most && !x->memory) {
         struct candidate v = pop(x);
         if (!add_node(x, v.func, v.depth))
@@ -317,7 +317,7 @@ static void connect_all(struct chooser *x)
     }
 }
 
-// The dearest edges first, and no more than fit.
+// The most expensive edges, up to the limit.
 static void cut_edges(struct select_graph *g)
 {
     for (uint32_t gap = g->edges / 2; gap > 0; gap /= 2) // shell sort: at most some ten thousands

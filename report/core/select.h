@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Which functions and calls a call graph shows: at most 400, those that cost most around a function
-// or of all. What is not shown is summed in two nodes, callers above and callees below.
+// or of all. The others are summed in two nodes, callers above and callees below.
 #ifndef QUERN_REPORT_CORE_SELECT_H
 #define QUERN_REPORT_CORE_SELECT_H
 
@@ -17,7 +17,7 @@ enum {                             // in place of a function
 struct select_node {
     uint32_t func;  // or SELECT_ABOVE, SELECT_BELOW
     int32_t depth;  // from the focus: below 0 a caller; 0 without a focus
-    uint32_t cycle; // the cycle that it stands for, whose first function `func` is; 0: for itself
+    uint32_t cycle; // the cycle that it represents, whose first function `func` is; 0: none
 };
 
 struct select_edge {
@@ -41,9 +41,9 @@ struct select_wish {
 struct select_graph {
     struct select_node *node;
     uint32_t nodes;
-    struct select_edge *edge; // at most SELECT_EDGES, the dearest
+    struct select_edge *edge; // at most SELECT_EDGES, the most expensive
     uint32_t edges;
-    uint32_t left_out; // functions within reach that are only in "others"
+    uint32_t left_out; // functions within reach that only "others" contains
 };
 
 // 0 or an error; to be freed with select_free().

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads SOURCE, ALIGN and CODE when somebody opens a source or a function. Numbers of pieces and
-// instructions are compared with the bytes that are there before memory is taken for them.
+// Reads SOURCE, ALIGN and CODE when a view opens a source or a function. Numbers of pieces and
+// instructions are compared with the bytes that exist before memory is allocated for them.
 #include "report/core/texts.h"
 
 #include "report/core/bytes.h"
@@ -94,7 +94,7 @@ static struct text next_line(struct bytes *b)
     return line;
 }
 
-// Where a branch at `addr` goes, whose text ends in the distance (" +0x10"); 0: it is none.
+// The target of a branch at `addr` whose text ends in the distance (" +0x10"); 0: not a branch.
 static uint64_t target_of(struct text intel, uint64_t addr)
 {
     uint64_t distance = 0;
@@ -119,7 +119,7 @@ static uint64_t target_of(struct text intel, uint64_t addr)
                                      : 0;
 }
 
-// The words of a section: what an instruction is, by its number.
+// The words of a section: the text of an instruction, by its number.
 static int read_words(struct bytes *b, struct texts_insn **out, uint32_t *count)
 {
     uint32_t n = bytes_u32(b);

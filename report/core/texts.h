@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Sources, the alignment of their two versions, and assembly, out of their sections.
+// Sources, the alignment of their two versions, and assembly, from their sections.
 #ifndef QUERN_REPORT_CORE_TEXTS_H
 #define QUERN_REPORT_CORE_TEXTS_H
 
@@ -15,7 +15,7 @@ enum texts_state {
     TEXTS_CHANGED,    // here, but changed after the profile was written
     TEXTS_UNREADABLE, // code: of no kind that can be disassembled
     TEXTS_REFUSED,    // outside the folders whose files a stranger's profile may name
-    TEXTS_NONE = 255, // the report says nothing of it
+    TEXTS_NONE = 255, // the report does not mention it
 };
 
 struct texts_piece {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads TOP, of which there is one. Called by costs.c and graph.c.
+// Reads TOP; a report has one. Called by costs.c and graph.c.
 #include "report/core/top.h"
 
 #include "report/core/bytes.h"

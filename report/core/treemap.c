@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Lays rows along the shorter side of what is left; a row takes another part as long as that makes
-// its worst piece no narrower.
+// Lays rows along the shorter side of the free area; a row takes another part as long as its worst
+// piece does not become narrower.
 #include "report/core/treemap.h"
 
 #include "report/core/heap.h"
@@ -69,7 +69,7 @@ static void nest_one(const double *value, const uint32_t *list, uint32_t n, doub
 int treemap_nest(const double *value, const uint32_t *parent, uint32_t n, double whole,
                  struct treemap_rect room, struct treemap_style style, struct treemap_rect *out)
 {
-    // Members of box p are list[first[p + 1]] to list[first[p + 2] - 1]; those of none come first.
+    // Members of box p are list[first[p + 1]] to list[first[p + 2] - 1]; roots come first.
     uint32_t *first = heap_array((size_t)n + 4, sizeof(*first));
     uint32_t *list = heap_array(n, sizeof(*list));
     struct treemap_rect *r = heap_array(n, sizeof(*r));

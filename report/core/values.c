@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Brings columns and formulas together. @hot: sorting a million functions asks for as many values.
+// Combines columns and formulas. @hot: sorting a million functions computes as many values.
 #include "report/core/values.h"
 
 #include "report/core/column.h"

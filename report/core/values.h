@@ -19,7 +19,7 @@ enum values_of {
 // Sides. The factor is new / old, never exact, and NaN where old is zero.
 enum { VALUES_NEW, VALUES_OLD, VALUES_DIFFERENCE, VALUES_FACTOR };
 
-// Makes the columns that the values need: once, before any is asked for. The formula may be NULL
+// Makes the columns that the values need: once, before the first value. The formula may be NULL
 // for numbers of calls. 0 or an error.
 int values_prepare(struct core *c, const struct formula *f, enum values_of of, unsigned side);
 // The same of many rows in 64 bits: false where one of them is not exact or does not fit.
@@ -33,7 +33,7 @@ struct value values_minus(struct value a, struct value b, int64_t scale);
 struct value values_over(struct value a, struct value b);
 
 // Self costs of groups: group[f] is the group of function f, or CORE_NONE. With `parent` a group
-// belongs to another one before it, or to none (CORE_NONE), and costs what all in it do. The
+// belongs to an earlier one, or to none (CORE_NONE), and includes the cost of its members. The
 // formula is computed of each group's sums. 0 or an error.
 int values_groups(struct core *c, struct formula *f, unsigned side, const uint32_t *group,
                   const uint32_t *parent, uint32_t groups, struct value *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Closing a block is deflating it, or handing it to the other thread (deflate.c).
+// Closing a block deflates it, or passes it to the other thread (deflate.c).
 #include "report/pack/blocks.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ void blocks_free(struct blocks *b)
 
 void blocks_close(struct blocks *b)
 {
-    b->failed |= b->open.failed; // with nothing in it, perhaps
+    b->failed |= b->open.failed; // even of an empty block
     if (b->open.size == 0 || b->failed)
         return;
     if (b->count == b->cap) {

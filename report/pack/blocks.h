@@ -9,8 +9,8 @@
 #include "report/pack/buf.h"
 
 enum {
-    BLOCKS_AIM = 1 << 20,         // a block is closed when it has so many bytes
-    BLOCKS_MAX = 4 << 20,         // and never has more than these
+    BLOCKS_AIM = 1 << 20,         // a block of this size is closed
+    BLOCKS_MAX = 4 << 20,         // the limit of a block
     BLOCKS_FIRST_MAX = 256 << 10, // block 0
 };
 
@@ -30,8 +30,8 @@ struct blocks {
     int level;             // of deflate
     size_t bytes;          // of all blocks that are deflated, as base64
     size_t bound;          // what the others have at most
-    struct helper *helper; // the other thread; NULL: not yet, or there is none
-    bool alone;            // no other thread is to be made
+    struct helper *helper; // the other thread; NULL: not started, or not possible
+    bool alone;            // start no other thread
     bool failed;           // no memory, or a section larger than a block
 };
 
@@ -44,13 +44,13 @@ void blocks_add(struct blocks *b, unsigned kind, uint32_t first, uint32_t end,
                 const struct buf *payload);
 // The same into a buffer.
 void blocks_put(struct buf *to, unsigned kind, const struct buf *payload);
-// Closes the open block if something is in it.
+// Closes the open block unless it is empty.
 void blocks_close(struct blocks *b);
-// Waits until all blocks are deflated: only then they can be written, and `bytes` is exact.
+// Waits until all blocks are deflated: only then can they be written, and `bytes` is exact.
 void blocks_wait(struct blocks *b);
-// Forgets the blocks from number `count` on.
+// Drops the blocks from number `count` on.
 void blocks_drop(struct blocks *b, size_t count);
-// Makes the bytes block 0, in place of what was block 0 before.
+// Replaces block 0 by these bytes.
 void blocks_first(struct blocks *b, const struct buf *bytes, uint32_t kinds, uint32_t end);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A growing buffer of bytes, and numbers put into it as docs/report-format.md defines them. Without
-// memory it remembers that, takes nothing more, and is asked once at the end.
+// A growing buffer of bytes, and numbers in the encoding of docs/report-format.md. When memory runs
+// out, the buffer records that and ignores further data; the caller asks once at the end.
 #ifndef QUERN_REPORT_PACK_BUF_H
 #define QUERN_REPORT_PACK_BUF_H
 
@@ -75,7 +75,7 @@ static inline void buf_column(struct buf *b, const struct buf *column)
 // n counts, `stride` apart: a mode, then a column.
 void buf_counts(struct buf *b, const buf_count *v, size_t n, size_t stride);
 
-// What buf_z() wrote.
+// The bytes that buf_z() wrote.
 static inline buf_count buf_read_z(const uint8_t **at)
 {
     buf_bits v = 0;

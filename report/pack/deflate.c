@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Deflates blocks, large ones in another thread: nothing of a block is kept inflated for long.
-// There is one other thread, since it keeps up with the one that makes blocks; where it does not,
-// the latter deflates itself. What is written does not depend on who did.
+// Deflates blocks, large ones in another thread, so few blocks are in memory uncompressed.
+// One other thread is enough: it keeps up with the one that makes blocks; otherwise the latter
+// deflates too. The output does not depend on which thread did the work.
 #include "report/pack/deflate.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 enum {
     JOBS = 8,
-    LARGE = 128 << 10, // less than that is not worth another thread
+    LARGE = 128 << 10, // below this, another thread does not pay
 };
 
 struct job {
@@ -116,7 +116,7 @@ void deflate_end(struct blocks *b)
     b->helper = NULL;
 }
 
-// Takes what is deflated into the blocks; with `all` waits for the rest. The lock is held.
+// Moves the deflated jobs into the blocks; with `all` waits for the others. The lock is held.
 static void fold(struct blocks *b, bool all)
 {
     struct helper *h = b->helper;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What becomes of the bytes of a block: blocks.c calls it. In a report they are deflated, partly by
-// another thread (deflate.c); in the page, which reads them itself, they stay as they are
+// Compression of a block's bytes, called by blocks.c. For a report they are deflated, partly by
+// another thread (deflate.c); in the page, which reads them itself, they stay uncompressed
 // (report/reader/stored.c).
 #ifndef QUERN_REPORT_PACK_DEFLATE_H
 #define QUERN_REPORT_PACK_DEFLATE_H
@@ -9,9 +9,9 @@
 #include "report/pack/blocks.h"
 
 bool deflate_block(struct block *to, const struct buf *from, int level);
-// Gives the open block, which becomes number `index`, to the other thread. False: it has enough.
+// Passes the open block (number `index`) to the other thread. False: its queue is full.
 bool deflate_later(struct blocks *b, size_t index);
-// Waits until all that was given is there.
+// Waits for all blocks that were passed.
 void deflate_wait(struct blocks *b);
 void deflate_end(struct blocks *b);
 

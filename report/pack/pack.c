@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of a report in their order, and which blocks hold what. See pack.h for the order of
-// things.
+// The functions of a report in their order, and which blocks contain what. See pack.h for the
+// order of calls.
 #include "report/pack/pack.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 enum {
     TOP_MAX = 2000,
     TOP_FULL = 64,
-    FIRST_REST = 16 << 10, // room in block 0 for what is not about functions
+    FIRST_REST = 16 << 10, // space in block 0 for data that is not about functions
 };
 
 // ---- Functions ----
@@ -57,7 +57,7 @@ static const char *object_name(const struct pack *k, unsigned side, uint32_t i)
     return slash ? slash + 1 : s;
 }
 
-// By file and name, of functions of the profile that the base does not have by object, file, name.
+// By file and name: functions of the profile that have no match in the base by object, file, name.
 static uint64_t loose_hash(const struct func *f, const char *object)
 {
     struct func x = { .file = f->file, .name = f->name };
@@ -77,8 +77,8 @@ static uint32_t find_exact(const struct pack *k, const struct table *t, const st
     return QUERN_NONE;
 }
 
-// The base's function i, which the profile has in another object, or QUERN_NONE. Of several the
-// first that no other has taken.
+// The base's function i that is in another object in the profile, or QUERN_NONE. Of several the
+// first that is still free.
 static uint32_t find_loose(const struct pack *k, const struct table *t, const struct func *f,
                            uint32_t i)
 {
@@ -208,7 +208,7 @@ static bool sort_functions(struct pack *k)
     return true;
 }
 
-// ---- What the first block holds ----
+// ---- The contents of the first block ----
 
 static const quern_count *self_of(const struct pack *k, unsigned s, uint32_t f)
 {
@@ -239,7 +239,7 @@ static void put_some(struct pack *k, struct buf *to, unsigned s, uint32_t n, siz
 
 static void put_top(struct pack *k, struct buf *to, uint32_t n, uint32_t full)
 {
-    // A derived order event has no counts of its own: the first event is what TOP knows.
+    // A derived order event has no counts of its own: TOP then has the first event.
     size_t order = k->order < k->events ? k->order : 0;
 
     buf_u(to, n);
@@ -616,7 +616,7 @@ int pack_finish(struct pack *k)
     return k->failed ? -ENOMEM : 0;
 }
 
-// ---- Asking ----
+// ---- Queries ----
 
 uint32_t pack_count(const struct pack *k)
 {

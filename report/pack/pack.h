@@ -27,7 +27,7 @@ void pack_event(struct pack *k, const char *name, const char *formula, int64_t s
 // What is never left out: functions, self costs, call sites.
 void pack_functions(struct pack *k);
 
-// The functions, the dearest first.
+// The functions, the most expensive first.
 uint32_t pack_count(const struct pack *k);
 struct pack_func {
     const char *object, *file, *name; // NULL: not known; NUL-terminated, as long as the profiles
@@ -40,7 +40,7 @@ struct pack_func pack_func(const struct pack *k, uint32_t f);
 // Lines, instructions and jumps of a function and those behind it, at least one, as many as fit
 // well into a block. Returns where to go on.
 uint32_t pack_places(struct pack *k, uint32_t first);
-// The files where the places of functions lie (profile's strings, NULL-terminated names): the i-th
+// The files of the functions' places (the profile's strings, NUL-terminated names): the i-th
 // file of the report, and what it costs on either side in the event that sorts.
 uint32_t pack_file_count(const struct pack *k);
 struct pack_file {

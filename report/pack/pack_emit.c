@@ -52,8 +52,8 @@ size_t pack_emit_size(const struct pack *k, unsigned kind, uint32_t part, uint32
     const struct rows *r = rows_of((struct pack *)k, kind);
     size_t i = r->first[pack_slot(k, part, func)], end = r->first[pack_slot(k, part, func) + 1];
 
-    // Most counts take a byte or two. With hundreds of events the worst is taken, lest a block
-    // overflows.
+    // Most counts take a byte or two. With hundreds of events the worst case is assumed, so that no
+    // block overflows.
     return (end - i) * (kind == SECTION_JUMPS ? 20 : 16 + k->events * (k->events > 64 ? 19 : 2));
 }
 
@@ -105,7 +105,7 @@ static void put_jump(struct pack *k, struct columns *c, const struct row *r)
 }
 
 // The rows i to end, of one function, in the part; at most `max` entries. Returns where it stopped.
-// The line and address before are kept by the caller.
+// The caller stores the previous line and address.
 static size_t put_rows(struct pack *k, unsigned kind, struct columns *c, size_t i, size_t end)
 {
     const struct rows *r = rows_of(k, kind);
@@ -138,7 +138,7 @@ static size_t put_rows(struct pack *k, unsigned kind, struct columns *c, size_t 
         }
     }
     buf_u(&c->per, count);
-    // What is missing to the self cost needs not be said.
+    // A remainder of zero is not written.
     return i;
 }
 
@@ -190,12 +190,12 @@ void pack_emit_rows(struct pack *k, unsigned kind, uint32_t part, uint32_t first
     stop = r->first[pack_slot(k, part, end - 1) + 1];
     if (i == stop)
         return;
-    if (alone && stop - i > most) { // several sections of one function
+    if (alone && stop - i > most) { // the sections of one large function
         for (size_t next; i < stop; i = next) {
             struct columns c = { 0 };
             next = stop - i > most ? i + most : stop;
-            // Rows of one place stay together, as far as that goes: the reader sums them all the
-            // same.
+            // Rows of one place stay together where possible: the reader sums them in any
+            // case.
             put_rows(k, kind, &c, i, next);
             put_section(k, kind, part, first, end, flags, &c);
             free_columns(&c);
@@ -209,7 +209,7 @@ void pack_emit_rows(struct pack *k, unsigned kind, uint32_t part, uint32_t first
         if (k->failed)
             break;
         if (kind == SECTION_PLACES && to > from)
-            c.n--; // the last is what remains
+            c.n--; // the last one is the remainder
     }
     put_section(k, kind, part, first, end,
                 flags | (kind == SECTION_PLACES ? SECTION_REMAINDER : 0u), &c);

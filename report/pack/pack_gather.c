@@ -32,7 +32,7 @@ static bool add_row(struct rows *r, struct row row)
     return true;
 }
 
-// Counts into the pool; zeros at the end are left out.
+// Appends counts to the pool, without zeros at the end.
 static size_t keep_counts(struct pack *k, const quern_count *v)
 {
     size_t at = k->pool.size, n = k->events;

@@ -49,7 +49,7 @@ uint32_t pack_names_add(struct pack_names *n, const char *s, size_t size)
         if (x->size == size && memcmp(n->pool.at + x->at, s, size) == 0)
             return table_number(&n->table, at);
     }
-    buf_room(&n->pool, 1); // so that an empty one has an address
+    buf_room(&n->pool, 1); // so an empty string has an address
     n->name[n->count] = (struct pack_name){ .at = n->pool.size, .size = (uint32_t)size };
     buf_bytes(&n->pool, s, size);
     n->failed |= n->pool.failed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The strings of a report, those of both profiles: each once. They get provisional numbers when
-// they are met, and final ones at the end: those of the first block first, each group sorted by
+// The strings of a report, from both profiles, each once. They get provisional numbers at their
+// first use, and final ones at the end: those of the first block first, each group sorted by
 // bytes.
 #ifndef QUERN_REPORT_PACK_NAMES_H
 #define QUERN_REPORT_PACK_NAMES_H

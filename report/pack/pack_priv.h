@@ -53,7 +53,7 @@ struct pack {
     struct pack_names names;
     uint32_t *string[CORE_SIDES]; // by string of a profile: provisional + 1; 0: not met
 
-    struct func *func; // the dearest first
+    struct func *func; // the most expensive first
     uint32_t funcs;
     uint32_t *func_of[CORE_SIDES]; // by function of a profile: its place in `func`
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What views ask the worker for: answers as large as a screen, already as text and numbers. Each method is a request; its
+// The interface of the views to the worker: results as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
 import { By, Core, Detail, Field, Flame, GroupBy, NONE, Of, Side, What } from "./core";
 import { regex } from "./pattern";
@@ -14,7 +14,7 @@ export interface Summary {
   has: number; funcs: number; edges: number; order: number;
   events: (EventInfo & { scale: number; ratio: boolean; total: Value[] })[]; // totals: profile, base, difference
   parts: PartInfo[];
-  why: string[];   // what the bar of estimated cycles is made of; empty: there are no caches and branches
+  why: string[];   // the terms of the bar of estimated cycles; empty: no caches and branches
   rates: string[]; // names of rates
   runs: Run[];     // of a series; else none
 }
@@ -34,8 +34,8 @@ export interface Column { of: Of; event: number; side: Side }
 export interface Table { names: Name[]; values: Value[][] } // by column, row
 
 // Which functions: `text` is a piece of the name, or a regular expression between slashes; "file:" or "object:"
-// before it says where else to look, "!" before all that: the others. `focus`: only what leads to it and what it
-// leads to; `near`: the same for all functions of a text. `without`: texts whose functions are hidden.
+// before it selects another name, "!" before all that inverts. `focus`: only the function, its callers and callees,
+// direct and indirect; `near`: the same for all functions that a text finds. `without`: texts whose functions are hidden.
 export interface Filter { text: string; focus: number; hide: number[]; near?: string; without?: string[] }
 export interface Order { of?: Of; event?: number; side?: Side; field?: Field; descending: boolean; magnitude?: boolean }
 
@@ -54,14 +54,14 @@ export interface Jump {
 }
 
 // A box of a treemap, whose area is `value`. low and high: bounds, in units of the event; equal: exact. With a base
-// `sides` is what the box (of callees and callers: the function, inclusive) costs on all sides.
+// `sides` is the cost of the box (of callees and callers: of the function, inclusive) on all sides.
 export interface MapBox {
   sides: Value[];
   parent: number; depth: number; label: string; func: number; name: Name | null; file: string; line: number;
     value: number;
   low: bigint; high: bigint; x: number; y: number; w: number; h: number;
 }
-// cycle: the number of the one that a node stands for, with the names of its functions; else 0.
+// cycle: the number of the cycle that a node represents, with the names of its functions; else 0.
 export interface GraphPicture {
   nodes: { name: Name | null; depth: number; above: boolean; cycle: number; members: string[]; self: Value[];
     inclusive: Value[]; x: number; y: number; w: number }[];
@@ -75,13 +75,13 @@ export interface GraphPicture {
 const BOXES = 5000; // functions of a treemap
 const SOME = 256;   // of them, asked for at a time
 
-// What the call graph frames.
+// The groups that the call graph draws frames around.
 const graphGroups: Record<string, GroupBy> = { object: GroupBy.Object, file: GroupBy.File, namespace: GroupBy.Namespace,
   cycle: GroupBy.Cycle };
 
 const sides = [Side.New, Side.Old, Side.Difference];
 
-// By the last letters of an event: what kind of wait its misses are.
+// By the last letters of an event: the kind of wait that its misses cause.
 const kinds: [string, RegExp][] = [
   ["instructions", /^Ir$/], ["L1 misses", /^(I1mr|D1mr|D1mw)$/], ["last-level misses", /^(ILmr|DLmr|DLmw)$/],
   ["mispredictions", /^(Bcm|Bim)$/], ["bus locks", /^Ge$/],
@@ -110,12 +110,12 @@ function only(rows: Uint32Array, mask: Uint8Array): Uint32Array {
   return some.slice(0, n);
 }
 
-// What is answered of functions and calls alone. All else waits for lines, sources and code.
+// Requests that need functions and calls only. All others wait for lines, sources and code.
 export const early: ReadonlySet<keyof Api> = new Set<keyof Api>(["summary", "define", "select", "partTotals", "shown", "sorted",
   "order", "name", "names", "find", "table", "why", "rows", "groups", "neighbours", "reach", "path", "edges", "layers",
   "func", "string", "flame", "graph", "dropHot", "seriesTotals", "seriesOrder", "seriesTable"]);
 
-const ORDERS = 8; // that are kept: of a million functions 4 MB each
+const ORDERS = 8; // in the cache: 4 MB each for a million functions
 
 export class Api {
   private readonly formulas: number[] = []; // by event; 0: not usable
@@ -199,7 +199,7 @@ export class Api {
     };
   }
 
-  // Another event. Its number, or the place where the formula stops to be one.
+  // Defines an event. Its number, or the offset at which the formula is invalid.
   define(name: string, text: string): { event: number } | { at: number } {
     const there = this.defined.findIndex((event) => event.name === name && event.formula === text);
     if (there >= 0) return { event: this.core.number(What.AllEvents) + there };
@@ -210,7 +210,7 @@ export class Api {
     return { event: this.formulas.length - 1 };
   }
 
-  // Which parts count, and whether cycles are one function. All (null) or those with true.
+  // Selects parts (null: all, else those with true), and whether a cycle is one function.
   select(parts: boolean[] | null, cycles: boolean): void {
     const n = this.core.number(What.Parts), all = parts ?? Array.from({ length: n }, () => true);
     this.core.choose(all);
@@ -221,7 +221,7 @@ export class Api {
     this.forget();
   }
 
-  // What the core made of other parts.
+  // Drops what the core computed for other parts.
   private forget(): void {
     this.arrays.clear();
     this.dropHot();
@@ -257,7 +257,7 @@ export class Api {
 
   // ---- Functions ----
 
-  // The functions that can be shown: all, or before everything is loaded the dearest.
+  // The functions that can be shown: all, or the most expensive until everything is loaded.
   shown(): number { return this.core.number(this.core.number(What.Linked) ? What.Funcs : What.Top); }
 
   // Functions sorted by a value; their numbers.
@@ -274,7 +274,7 @@ export class Api {
     const wanted = prefix ? text.slice(prefix.length + 1) : text;
     const field = prefix === "file" ? Field.File : prefix === "object" ? Field.Object : Field.Name;
     const re = regex(wanted);
-    // Upper case in what is sought means that case counts.
+    // A search text with upper case is case-sensitive.
     if (!re) return core.match(wanted, field | (/[A-Z]/.test(wanted) ? Field.Case : 0));
     const of = this.array(field === Field.Name ? 2 : field === Field.File ? 1 : 0);
     const hit = new Int8Array(core.number(What.Strings));
@@ -315,7 +315,7 @@ export class Api {
     return mask ? only(rows, mask) : rows;
   }
 
-  // All functions in an order. Equal ones stay as they are, so a filter of it is the order of what is left.
+  // All functions in an order. The sort is stable, so a filtered list needs no sort of its own.
   private allBy(by: Order): Uint32Array {
     const formula = by.event === undefined || by.of === Of.Called ? 0 : this.form(by.event);
     const key = [formula, by.of, by.side, by.field, by.descending, by.magnitude, this.shown()].join();
@@ -345,8 +345,8 @@ export class Api {
   private column(c: Column, index: Uint32Array): Value[] {
     const core = this.core, counts = c.of === Of.Called || c.of === Of.Calls;
     const values = core.values(counts ? 0 : this.form(c.event), c.of, c.side, index);
-    // The first block has inclusive costs of all events for the dearest functions only: of others they are not zero
-    // but not known yet.
+    // The first block has inclusive costs of all events for the most expensive functions only. Those of the others
+    // are not zero but not yet known.
     if ((c.of === Of.Inclusive || c.of === Of.PerCall) && c.event !== core.number(What.Order) &&
       !core.number(What.Linked)) {
       const known = core.number(What.TopInclusive);
@@ -359,7 +359,7 @@ export class Api {
     return { names: Array.from(funcs, (f) => this.name(f)), values: columns.map((c) => this.column(c, funcs)) };
   }
 
-  // Of the program (null) or functions: by side, part of the bar, function; and the rates, likewise.
+  // Of the program (null) or of functions: by side, part of the bar, function; and the rates in the same form.
   why(funcs: Uint32Array | null, of: Of, upTo: Side): { parts: Value[][][]; rates: Value[][][] } {
     const index = funcs ?? new Uint32Array(1), what = funcs ? of : Of.Total;
     const all = (list: { formula: number }[]): Value[][][] => sides.filter((side) => side <= upTo).map((side) =>
@@ -399,7 +399,7 @@ export class Api {
     return { groups: groups.filter((g) => g.funcs > 0), of };
   }
 
-  // What part of an event is of functions with a name, and of those whose source is here.
+  // The share of an event in functions with a name, and in those whose source is in the report.
   sure(event: number): { names: Value; sources: Value; total: Value } {
     const core = this.core, name = this.array(2), file = this.array(1), here = new Map<number, boolean>();
     const source = (s: number): boolean => {
@@ -407,7 +407,7 @@ export class Api {
       if (!here.has(s)) here.set(s, [0, 4].includes(core.sourceState(s, Side.New)));
       return here.get(s)!;
     };
-    // An address stands for a name that is not known.
+    // The address replaces an unknown name.
     const address = core.match("0x", Field.Name | Field.Case), none = new Uint32Array(0);
     const known = name.map((s, f) => s === NONE || (address[f] && core.string(s).startsWith("0x")) ? NONE : 0);
     const with_ = file.map((s) => source(s) ? 0 : NONE);
@@ -425,7 +425,7 @@ export class Api {
     };
   }
 
-  // Direct callers or callees, the dearest first, at most `most`; how many there are.
+  // Direct callers or callees, the most expensive first, at most `most`; and their number.
   neighbours(func: number, callers: boolean, events: number[], upTo: Side, most: number): { all: number;
     rows: Neighbour[] } {
     const first = this.array(callers ? 9 : 8), edgeOf = this.array(10), other = this.array(callers ? 6 : 7);
@@ -446,7 +446,7 @@ export class Api {
     return this.core.reach(func, callers, side);
   }
 
-  // The dearest path to a function: its calls, from the outermost.
+  // The most expensive path to a function: its calls, from the outermost.
   // By the costs of the profile; what they are on all sides up to one.
   path(func: number, event: number, upTo: Side): { caller: Name; callee: Name; calls: Value[]; cost: Value[] }[] {
     const use = sides.filter((side) => side <= upTo);
@@ -497,7 +497,7 @@ export class Api {
     }
   }
 
-  // When nobody looks at lines any more: of millions they are large.
+  // Called when no view shows lines any more: millions of them are large.
   dropHot(): void {
     if (this.hot) this.core.detailPut(this.hot.handle);
     this.hot = null;
@@ -585,7 +585,7 @@ export class Api {
     }
   }
 
-  // Files by their functions' self cost, the dearest first.
+  // Files by their functions' self cost, the most expensive first.
   files(event: number, most: number): { name: string; value: Value }[] {
     const core = this.core, { items, of } = core.tree(GroupBy.File), none = new Uint32Array(0);
     const values = core.groups(this.form(event), Side.New, of, none, items.length);
@@ -746,7 +746,7 @@ export class Api {
     }
     const there = only(upTo(of.length), Uint8Array.from(of, (g) => g === NONE ? 0 : 1));
     const all = this.core.sort(there, { of: Of.Self, side, formula: this.form(event), descending: true }).slice(0, BOXES);
-    // The dearest first, some at a time: what is too small to be seen is not asked for.
+    // In batches, the most expensive first: functions too small to be visible are not requested.
     for (let first = 0, seen = true; seen && first < all.length; first += SOME) {
       const values = this.core.values(this.form(event), Of.Self, side, all.subarray(first, first + SOME));
       const some = all.subarray(first, first + values.filter((v) => v.approx > least).length);
@@ -847,7 +847,7 @@ export class Api {
       formula, side, focus, up, down, leastNode: least * total, leastEdge: leastCall * total, most,
         mask: this.masked(filter), fold,
     });
-    // Of many calls the dearest are drawn: they come first.
+    // The most expensive calls come first, and only these are drawn.
     const drawn = Math.max(60, g.nodes.length * 3), notDrawn = Math.max(0, g.edges.length - drawn);
     g.edges.length = Math.min(g.edges.length, drawn);
     const use = sides.filter((s) => s <= upTo), all = core.number(What.Funcs),

@@ -13,9 +13,9 @@ import type { State } from "./state";
 
 export interface Shown {
   element: HTMLElement;
-  // Another state of the same view: true when it could be shown without making the view anew.
+  // Changes the state of the same view: true when the view did not have to be made again.
   update?(to: App): Promise<boolean>;
-  begin?(): void;          // once it is in the page
+  begin?(): void;          // after it is added to the page
   focus?(): void;
   key?(key: string): boolean;
   end?(): void;
@@ -60,7 +60,7 @@ export class App {
 
   get calls(): boolean { return (this.summary.has & 4) !== 0; }
 
-  // In the order in which they stand in a table.
+  // In the order of the table's columns.
   get sides(): Side[] { return this.base ? [Side.Old, Side.New, Side.Difference, Side.Factor] : [Side.New]; }
 
   get upTo(): Side { return this.base ? Side.Difference : Side.New; }
@@ -77,7 +77,7 @@ export class App {
 
   go(change: State, replace = false): void { this.move(go(this.state, change), replace); }
 
-  // The same view, changed; a picture of it begins as a whole.
+  // The same view, changed; its picture starts without zoom.
   set(change: State, replace = false): void { this.move({ ...this.state, z: "", ...change }, replace); }
 
   get filter(): Filter {
@@ -87,7 +87,7 @@ export class App {
   // Texts whose functions are hidden.
   get without(): string[] { return this.state.hr ? this.state.hr.split("~").map((text) => text.replace(/%7E/g, "~")) : []; }
 
-  // Is something left out by focus or hiding?
+  // Does focus or hiding leave out functions?
   get narrowed(): boolean { return this.focus !== NONE || this.hidden.length > 0 || !!this.state.fr || !!this.state.hr; }
 
   // ---- Names ----
@@ -107,18 +107,18 @@ export class App {
     return a;
   }
 
-  // With where it is from, and what it is part of.
+  // With its file and object, and its group.
   named(n: Name, change: State = {}): HTMLElement {
     const where = [n.file && base(n.file), n.object && base(n.object)].filter(Boolean).join(", ");
     return h("span", { class: "named" }, this.link(n, change, true),
-      n.cycle[0] || n.cycle[1] ? h("span", { class: "tag", title: "calls itself by way of others" },
+      n.cycle[0] || n.cycle[1] ? h("span", { class: "tag", title: "recursive through other functions" },
         "cycle " + (n.cycle[0] || n.cycle[1])) : null,
       where ? h("bdi", { class: "where" }, clip(where)) : null);
   }
 
   // ---- Columns of numbers ----
 
-  // What stands in a cell: the value of a side, with its sign when it is a difference.
+  // The text of a cell: the value of a side, with its sign when it is a difference.
   text(side: Side, values: (Value | undefined)[], scale: number): string {
     if (side === Side.Factor)
       return factor(values[Side.Factor] ?? over(values), { old: values[1]?.approx ?? 0, new: values[0]?.approx ?? 0 });
@@ -142,7 +142,7 @@ function over(values: (Value | undefined)[]): Value | undefined {
   return a && b ? { exact: null, approx: b.approx ? a.approx / b.approx : NaN } : undefined;
 }
 
-// Columns of a table: values of functions, on all sides, with their shares. `cells` is what to ask the worker for.
+// Columns of a table: values of functions, on all sides, with their shares. `cells` is the request to the worker.
 export class Values {
   readonly columns: Column[] = [];
   readonly cells: Cell[] = [];
@@ -176,7 +176,7 @@ export class Values {
         this.makers.push((values) => ({ cell: app.shareOf(values[at[Side.New]!]!.approx, app.total(event, Side.New)),
           of: "" }));
         if (!options.parent) continue;
-        this.columns.push({ id: "parent", title: "% of group", tip: "of what the group around it has of " +
+        this.columns.push({ id: "parent", title: "% of group", tip: "share of the enclosing group's " +
           app.eventName(event) });
         this.makers.push((values, above) => ({ cell: app.shareOf(values[at[Side.New]!]!.approx,
           above ? above[at[Side.New]!]!.approx : app.total(event, Side.New)), of: "" }));
@@ -184,7 +184,7 @@ export class Values {
     }
   }
 
-  // The cells of a row, and what they are of; `id` is what the row is, `above` the values of the group around it.
+  // The cells of a row, and their identities; `id` is the row's, `above` the values of the group around it.
   row(values: Value[], id: string | number, above: Value[] | null = null): { cells: Child[]; of: string[] } {
     const made = this.makers.map((make) => make(values, above));
     return { cells: made.map((m) => m.cell), of: made.map((m) => m.of && m.of + ":" + id) };
@@ -193,9 +193,9 @@ export class Values {
 
 export const noFilter: Filter = { text: "", focus: NONE, hide: [] };
 
-// ---- The function at hand ----
+// ---- The selected function ----
 
-// The one that the state names, or the dearest.
+// The one that the state names, or the most expensive.
 export async function funcOf(app: App): Promise<number> {
   if (app.func !== NONE || app.state.f) return app.func;
   const order = await app.client.ask("order", noFilter,
@@ -206,5 +206,5 @@ export async function funcOf(app: App): Promise<number> {
 // Why there is none.
 export function missing(app: App): string {
   return !app.state.f ? "There is no function."
-    : app.ready ? "This report has no such function: the link is of another one." : "The function is being read.";
+    : app.ready ? "This report has no such function: the link belongs to another report." : "The function is still loading.";
 }

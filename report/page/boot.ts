@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The first program of the page: says what a browser lacks, else inflates the page's program (main.ts) and runs it, as
-// a script in the page whose hash the policy has, too.
+// The first program of the page: says which features a browser lacks, else inflates the page's program (main.ts) and runs it, as
+// a script in the page, whose hash is also in the policy.
 import { decode, fault, inflate, text } from "./file";
 
 const missing = [

@@ -46,7 +46,7 @@ export class Client {
     this.worker.postMessage(m, [...choice.files, ...choice.base].map((file) => file.bytes.buffer));
   }
 
-  // Nothing more is asked; what was, is never answered.
+  // Sends no further requests; pending ones get no answer.
   stop(): void { this.worker.terminate(); }
 
   end(): void {

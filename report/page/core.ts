@@ -7,7 +7,7 @@ export const NONE = 0xffffffff;
 
 // ORDER enum core_error
 const errors = ["", "a block is damaged", "there is not enough memory", "the report is of another version",
-  "the core was asked for what is not there"];
+  "the core has no such data"];
 
 export enum Of { Self, Inclusive, Edge, Called, Calls, Total, PerCall }
 export enum Side { New, Old, Difference, Factor }
@@ -41,15 +41,15 @@ export interface FlameBox {
   func: number; parent: number; depth: number; flags: number; x: number; width: number; low: bigint; high: bigint;
 }
 export type FlameLimits = [least: number, fine: number, from: number, to: number];
-// rest: what first boxes cost that are too narrow, and how many they are.
+// rest: the cost of the first boxes that are too narrow, and their number.
 export interface FlameGraph { boxes: FlameBox[]; total: Value; rest: Value; restCount: number }
-// string: that the name is a piece of, or the number of a cycle
+// string: the name contains it, or the number of a cycle
 export interface Group { parent: number; string: number; from: number; size: number; funcs: number }
 export interface Piece { first: number; count: number; text: string }
 export interface Source { state: number; lines: number; path: string; pieces: Piece[] }
 // target: of a branch; 0n: it is none
 export interface Insn { addr: bigint; target: bigint; bytes: Uint8Array; intel: string; att: string }
-// Instructions that run one after another, and where they go on: `taken` of `executed` times, by side; null: not counted.
+// Consecutive instructions, and their successors: `taken` of `executed` times, by side; null: not counted.
 export interface FlowBlock { first: number; count: number }
 export interface FlowEdge { from: number; to: number; jump: boolean; taken: (bigint | null)[]; executed: bigint[] }
 export interface Flow { blocks: FlowBlock[]; edges: FlowEdge[]; leaving: number }
@@ -79,7 +79,7 @@ export class Core {
     return new Core(instance);
   }
 
-  // ---- Memory: views are made anew, since growing memory moves it ----
+  // ---- Memory: views are made again after each call, since growing memory moves ----
 
   private view(): DataView { return new DataView(this.memory.buffer); }
 
@@ -99,7 +99,7 @@ export class Core {
   private text(at: number): string {
     const view = this.view();
     const from = view.getUint32(at, true);
-    // A copy: TextDecoder takes no shared or moving memory.
+    // A copy: TextDecoder does not accept shared or resizable memory.
     return decoder.decode(new Uint8Array(this.memory.buffer, from, view.getUint32(at + 4, true)));
   }
 
@@ -130,7 +130,7 @@ export class Core {
 
   // ---- Loading ----
 
-  // Takes a block as it was deflated; `size` is its size before. Throws when it is not the one that was written.
+  // Takes a block in its deflated form; `size` is the size before. Throws when the checksum differs.
   load(deflated: Uint8Array, size: number, crc: number): void {
     const from = this.bytesIn(deflated), at = this.get(size);
     const good = this.call["inflate"]!(from, deflated.length, at, size) === 0 &&
@@ -138,7 +138,7 @@ export class Core {
     this.put(from);
     if (!good) {
       this.put(at);
-      throw new Error("it is not what was written");
+      throw new Error("its checksum is wrong");
     }
     this.check(this.call["load"]!(this.handle, at, size));
   }
@@ -146,7 +146,7 @@ export class Core {
   // A block that was never deflated: it comes out of another memory of this page.
   loadPlain(bytes: Uint8Array): void { this.check(this.call["load"]!(this.handle, this.bytesIn(bytes), bytes.length)); }
 
-  // Of the blocks of the report those that link() needs.
+  // The blocks that link() needs.
   needed(): boolean[] {
     const blocks = this.number(What.Blocks), at = this.get(blocks);
     this.call["needed"]!(this.handle, at, blocks);
@@ -244,7 +244,7 @@ export class Core {
 
   // ---- Formulas and values ----
 
-  // A handle, or the place where the text stops to be a formula.
+  // A handle, or the offset at which the formula is invalid.
   formula(text: string): { handle: number } | { at: number } {
     const bytes = encoder.encode(text);
     const at = this.bytesIn(bytes);
@@ -365,7 +365,7 @@ export class Core {
     }
   }
 
-  // The functions of a mask, and all that lead to them or that they lead to.
+  // The functions of a mask, and all their callers and callees, direct and indirect.
   near(mask: Uint8Array, side: Side): Uint8Array {
     const at = this.bytesIn(mask);
     try {
@@ -389,8 +389,8 @@ export class Core {
 
   // ---- Details ----
 
-  // Places, call sites or jumps, which stay until detailPut(). One formula says which events are needed; of several
-  // all are read.
+  // Places, call sites or jumps, which stay until detailPut(). A formula says which events are needed; for several
+  // formulas all events are read.
   detailOpen(kind: Detail, f: number, file: number, by: number, formulas: number[]): { handle: number; count: number } {
     const handle = this.call["detail"]!(this.handle, kind, f, file, by, formulas.length === 1 ? formulas[0]! : 0,
       this.scratch) >>> 0;
@@ -435,7 +435,7 @@ export class Core {
     }
   }
 
-  // What is with a file's text, without reading it.
+  // The state of a file's text, without reading the text.
   sourceState(file: number, side: Side): number {
     this.check(this.call["source"]!(this.handle, file, side, this.scratch));
     this.put(this.view().getUint32(this.scratch + 12, true));
@@ -581,8 +581,8 @@ export class Core {
     return { nodes, edges, leftOut: counts[2] };
   }
 
-  // Places nodes of given sizes in layers; an edge's points run from its first node to its second. With boxes, of at
-  // least their sizes, the nodes of each (`group`) are in it, and it keeps free what `pad` says: left, top, right, bottom.
+  // Places nodes of given sizes in layers; an edge's points run from its first node to its second. With boxes (of at
+  // least their sizes) the nodes of each (`group`) are in it; `pad` is its margin: left, top, right, bottom.
   layered(nodes: { w: number; h: number }[], edges: { from: number; to: number; weight: number }[], gapX: number,
     gapY: number, group: Uint32Array, boxes: { w: number; h: number }[], pad: [number, number, number, number]): {
       nodes: { x: number; y: number; layer: number }[]; edges: [number, number][][]; width: number; height: number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What browsers have and this version of TypeScript does not know.
+// Browser interfaces that this version of TypeScript does not know.
 declare class DecompressionStream {
   constructor(format: "deflate-raw" | "gzip");
   readonly readable: ReadableStream<Uint8Array>;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// In a page without a profile: the form and the drop that name one, several that are summed or stand beside each other,
+// In a page without a profile: the form and the drop target for one profile, several that are summed or shown as a series,
 // and one to compare them with. Archives are unpacked here.
 import { button, h } from "./element";
 import type { Picked } from "./reader";
 
 export interface Choice { files: Picked[]; base: Picked[]; series: boolean }
 
-// What is in the archive, up to its damage.
+// The contents of the archive, up to the damage.
 async function unpack(bytes: Uint8Array): Promise<{ bytes: Uint8Array; cut: boolean }> {
   const stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter(), reader = stream.readable.getReader();
   const pieces: Uint8Array[] = [];
@@ -45,16 +45,16 @@ export class Drop {
 
   constructor(root: HTMLElement, title: string, private readonly open: (choice: Choice) => Promise<void>) {
     const form = h("form", { class: "box" },
-      h("p", {}, h("label", {}, "Profiles, of Callgrind or Cachegrind; several are summed ", this.files)),
-      h("p", {}, h("label", {}, this.series, " Each is a run with a column of its own (series)")),
+      h("p", {}, h("label", {}, "Callgrind or Cachegrind profiles; several are summed ", this.files)),
+      h("p", {}, h("label", {}, this.series, " Each profile is a run with its own column (series)")),
       h("p", {}, h("label", {}, "Compare with (base) ", this.base)),
-      h("p", {}, h("button", {}, "Show"), " ", button("Forget the base", () => { this.base.value = ""; })));
+      h("p", {}, h("button", {}, "Show"), " ", button("Clear the base", () => { this.base.value = ""; })));
     form.addEventListener("submit", (e) => {
       e.preventDefault();
       void this.take([...this.files.files ?? []]);
     });
     this.first.append(h("h1", {}, title), h("p", {}, "Drop profiles anywhere on this page, or choose them here. They stay on this ",
-      "machine: the page reads them itself, and can reach no network."), form);
+      "machine: the page reads them itself and cannot use the network."), form);
     this.later.append(this.menu);
     root.prepend(this.later, this.status, this.first);
     this.later.hidden = true;
@@ -79,7 +79,7 @@ export class Drop {
       const series = this.series.checked, base = series ? [] : [...this.base.files ?? []];
       this.say("Reading " + files.map((file) => file.name).join(", ") + " …");
       const one = async (list: File[]): Promise<Picked[]> => Promise.all(list.map(pick));
-      if (series && files.length < 2) throw new Error("a series is of two profiles or more");
+      if (series && files.length < 2) throw new Error("a series needs two profiles or more");
       await this.open({ files: await one(files), base: await one(base), series });
       this.say("");
       // From now on the form is a menu above the report.

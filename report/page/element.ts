@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Elements, and numbers as text. Whatever comes from a profile becomes a text node or an attribute, never markup.
+// Elements, and numbers as text. Data of a profile becomes a text node or an attribute, never markup.
 import type { Value } from "./core";
 
 export type Child = Node | string | null | undefined | false;
@@ -30,22 +30,22 @@ export function button(text: string, does: () => void, attributes: Attributes = 
   return b;
 }
 
-// What may be wider than the page scrolls by itself, also by keys.
+// A part wider than the page scrolls by itself, also by keys.
 export function wide(e: HTMLElement): HTMLElement {
   return h("div", { class: "wide", role: "region", tabindex: 0, "aria-label": e.getAttribute("aria-label") ?? "Table" },
     e);
 }
 
-// A file for the user.
+// Saves a file.
 export function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob), a = h("a", { href: url, download: name });
   a.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-const SIDE = 12000; // pixels of a picture: browsers draw no larger ones
+const SIDE = 12000; // pixels of a picture: the limit of browsers
 
-// A picture in SVG as pixels, two for each of its units where there is room.
+// An SVG picture as pixels, two for each of its units where that fits.
 export function png(text: string, width: number, height: number, name: string): void {
   const k = Math.min(2, SIDE / width, SIDE / height), image = new Image(width, height),
     canvas = h("canvas", { width: Math.round(width * k), height: Math.round(height * k) });
@@ -62,13 +62,13 @@ export function png(text: string, width: number, height: number, name: string): 
 
 export const none = "–";
 
-// Six digits: what was divided has no more that mean anything.
+// Six digits: a quotient has no more significant ones.
 export function rounded(v: number): string {
   return v !== 0 && (Math.abs(v) < 1e-6 || Math.abs(v) >= 1e15) ? v.toPrecision(6)
     : v.toLocaleString("en", { maximumSignificantDigits: 6 });
 }
 
-// Exact where the core says so, with its digits in groups of three.
+// Exact where the core says so, with digits in groups of three.
 export function number(v: Value | undefined, scale: number): string {
   if (!v) return none;
   if (v.exact === null) return Number.isNaN(v.approx) ? none : "≈ " + rounded(v.approx);
@@ -78,7 +78,7 @@ export function number(v: Value | undefined, scale: number): string {
   return (negative ? "-" : "") + text;
 }
 
-// With a sign also where it is above zero: differences.
+// With a sign, also above zero: for differences.
 export function signed(v: Value | undefined, scale: number): string {
   return (v && (v.exact === null ? v.approx : v.exact) > 0 ? "+" : "") + number(v, scale);
 }
@@ -99,7 +99,7 @@ export function factor(v: Value | undefined, is: { old: number; new: number }): 
 
 // ---- Names ----
 
-// What stands between < and > becomes an ellipsis; the full name stays in the tip.
+// Text between < and > becomes an ellipsis; the tip has the full name.
 export function shorten(name: string): string {
   let out = "", depth = 0;
   if (/^operator\s*[<>-]/.test(name) || !name.includes("<")) return name;
@@ -117,7 +117,7 @@ export function shorten(name: string): string {
   return depth === 0 ? out : name;
 }
 
-const LONG = 200; // characters of a name that are shown; all of them are in its tip, and are copied from there
+const LONG = 200; // characters of a name that are shown; the tip and copies have all
 
 export function clip(text: string): string { return text.length > LONG ? text.slice(0, LONG) + "…" : text; }
 

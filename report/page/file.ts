@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What stands in the file, and what is wrong with it.
+// The contents of the file, and their faults.
 
 const fromBase64 = (Uint8Array as unknown as { fromBase64?: (s: string) => Uint8Array }).fromBase64;
 
@@ -12,7 +12,7 @@ export function decode(text: string): Uint8Array {
 }
 
 export async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
-  // Not by way of a Blob, which would take the bytes through another process.
+  // Not through a Blob, which would send the bytes through another process.
   const stream = new DecompressionStream("deflate-raw"), writer = stream.writable.getWriter();
   const written = writer.write(bytes).then(() => writer.close());
   const [out] = await Promise.all([new Response(stream.readable).arrayBuffer(), written]);

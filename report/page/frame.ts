@@ -12,13 +12,13 @@ const keys: [string, string][] = [
   ["/", "search"], ["?", "these keys"], ["1 to 9", "views"], ["arrows, Home, End, Page up, Page down",
     "move in a table or picture"],
   ["Enter", "open"], ["u", "go up to the most expensive caller"], ["c", "go to the callees"],
-    ["r", "functions of a cycle one by one, and back"], ["e", "next event"],
-  ["t", "the picture as a table, and back"], ["+ - 0", "zoom"],
-  ["f", "focus: only what leads to the function and what it leads to"], ["h", "hide the function"],
+    ["r", "a cycle as one function, or as its functions"], ["e", "next event"],
+  ["t", "switch between picture and table"], ["+ - 0", "zoom"],
+  ["f", "focus: only the function, its callers and its callees"], ["h", "hide the function"],
   ["Esc", "undo the last filter"],
 ];
 
-// What is copied has names in full, cells with tabs between and rows with line ends.
+// Copied text has full names, tabs between cells and line ends between rows.
 function copy(e: ClipboardEvent): void {
   const selection = getSelection();
   if (!selection?.rangeCount || !e.clipboardData) return;
@@ -31,7 +31,7 @@ function copy(e: ClipboardEvent): void {
   e.preventDefault();
 }
 
-// Texts as they stand in the address.
+// Texts in the form of the address.
 function hiding(texts: string[]): string { return texts.map((text) => text.replace(/~/g, "%7E")).join("~"); }
 
 export class Frame {
@@ -40,7 +40,7 @@ export class Frame {
   private readonly search = h("input", {
     type: "search", id: "quern-search", placeholder: "Search ( / )", "aria-label": "Search functions",
       autocomplete: "off",
-    spellcheck: "false", title: "Part of a name, or /regular expression/; file: or object: before it looks there, ! before that hides",
+    spellcheck: "false", title: "Part of a name, or /regular expression/; the prefix file: or object: searches there, a leading ! hides",
   });
   private readonly event = h("select", { id: "quern-event", "aria-label": "Event" });
   private readonly more = h("details", { class: "menu" }, h("summary", {}, "Events"));
@@ -61,8 +61,8 @@ export class Frame {
     });
     const header = h("header", {}, skip, h("h1", {}, this.title), this.nav,
       h("div", { class: "bar", role: "search" }, this.search,
-        button("Focus", () => this.narrow(false), { title: "In every view: only the functions that are searched for, what leads to them and what they lead to" }),
-        button("Hide", () => this.narrow(true), { title: "In every view: without the functions that are searched for" }),
+        button("Focus", () => this.narrow(false), { title: "In every view: only the functions that are found, their callers and their callees" }),
+        button("Hide", () => this.narrow(true), { title: "In every view: without the functions that are found" }),
         h("label", {}, "Event ", this.event), this.more,
         this.options,
         button("?", () => this.showHelp(), { "aria-label": "Keys", title: "Keys (?)" })),
@@ -81,7 +81,7 @@ export class Frame {
     this.event.addEventListener("change", () => this.app?.set({ e: this.event.value }));
     document.addEventListener("keydown", (e) => this.key(e));
     document.addEventListener("copy", (e) => copy(e));
-    // A menu closes when the focus goes elsewhere.
+    // A menu closes when it loses the focus.
     for (const menu of [this.more, this.options])
       menu.addEventListener("focusout", (e) => {
         if (e.relatedTarget && !menu.contains(e.relatedTarget as Node)) menu.open = false;
@@ -93,18 +93,18 @@ export class Frame {
   private find(text: string): void {
     const app = this.app;
     if (!app) return;
-    // The address, not what is shown: of two keys in a row the second comes before the view that the first asked for.
+    // Uses the address, not the shown view: of two keys in a row the second may come before the first view is shown.
     const now = read(location.hash);
     if (["functions", "compare", "lines", "series"].includes(now.v ?? "")) app.move({ ...now, q: text }, true);
     else app.go({ v: "functions", q: text });
   }
 
-  // What is searched for becomes a filter of all views, pictures too; Esc undoes it.
+  // A search becomes a filter of all views, pictures too; Esc removes it.
   private narrow(hide: boolean): void {
     const app = this.app, text = this.search.value;
     if (!app) return;
     if (!text) {
-      this.say("Search for a piece of a name or a /regular expression/ first.");
+      this.say("Search for a part of a name or a /regular expression/ first.");
       this.search.focus();
       return;
     }
@@ -148,7 +148,7 @@ export class Frame {
     this.notes.hidden = !this.notes.childElementCount;
   }
 
-  // Puts a view into the page; the focus goes there when it is another one.
+  // Puts a view into the page, and the focus there when the view has changed.
   put(shown: Shown, focus: boolean): void {
     this.shown = shown;
     const typing = document.activeElement === this.search;
@@ -180,7 +180,7 @@ export class Frame {
       e.preventDefault();
       const text = formula.value.trim(), called = name.value.trim() || text;
       if (!text || /[=~@]/.test(called)) {
-        said.textContent = " a formula and a name without = ~ @, please";
+        said.textContent = " needs a formula and a name without = ~ @";
         return;
       }
       void app.client.ask("define", called, text).then((made) => {
@@ -210,10 +210,10 @@ export class Frame {
     return h("div", { class: "box" },
       app.calls && tick("Cycles are one function", app.state.cy !== "0", (on) => app.set({ cy: on ? "" : "0" })),
       tick("Dark", dark === "dark", (on) => app.set({ m: on ? "dark" : "light" })),
-      tick("Keys of one letter", app.state.n !== "0", (on) => app.set({ n: on ? "" : "0" })));
+      tick("Single-letter keys", app.state.n !== "0", (on) => app.set({ n: on ? "" : "0" })));
   }
 
-  // Filters that hold, each with a button that takes it back.
+  // The active filters, each with a button that removes it.
   private async showChips(app: App): Promise<void> {
     const chips: HTMLElement[] = [];
     const add = (text: string, change: Parameters<App["set"]>[0]): void => {
@@ -256,7 +256,7 @@ export class Frame {
     }
   }
 
-  // The function that a key is about: of the row or item that has the focus, else that of the view.
+  // The function that a key applies to: that of the focused row or item, else that of the view.
   private get at(): string | undefined {
     const item = document.activeElement?.closest<HTMLElement>("[data-hash]") ??
       document.activeElement?.closest("tr")?.querySelector<HTMLElement>("[data-hash]");
@@ -274,13 +274,13 @@ export class Frame {
     if (this.act(app, e.key)) e.preventDefault();
   }
 
-  // To the dearest caller or callee, in the same view.
+  // To the most expensive caller or callee, in the same view.
   private async step(app: App, hash: string, callers: boolean): Promise<void> {
     const func = await app.client.ask("find", hash);
     if (func === NONE) return;
     const { rows } = await app.client.ask("neighbours", func, callers, [app.event], app.upTo, 1);
     if (rows[0]) app.set({ f: rows[0].name.hash });
-    else this.say(callers ? "Nobody calls it." : "It calls nobody.");
+    else this.say(callers ? "It has no callers." : "It has no callees.");
   }
 
   private act(app: App, key: string): boolean {

@@ -21,7 +21,7 @@ export function groupSelect(app: App): HTMLElement {
   return h("label", {}, "Groups ", select);
 }
 
-// What opens a group, and closes it.
+// The button that opens and closes a group.
 export function opener(app: App, node: Node, open: Set<string>): HTMLButtonElement {
   return button((node.open ? "▾ " : "▸ ") + node.group!.label, () => {
     if (node.open) open.delete(node.mark);
@@ -30,18 +30,18 @@ export function opener(app: App, node: Node, open: Set<string>): HTMLButtonEleme
   }, { class: "main group", "aria-expanded": String(node.open) });
 }
 
-// A number of 32 bits for a path of groups: what is open stays open in the next report.
+// A 32-bit number for a path of groups: open groups stay open in the next report.
 function mark(path: string): string {
   let x = 0x811c9dc5;
   for (let i = 0; i < path.length; i++) x = Math.imul(x ^ path.charCodeAt(i), 0x01000193);
   return (x >>> 0).toString(36);
 }
 
-// A group, or (null) something in it; `above` is the group around it.
+// A group, or (null) a member of one; `above` is the group around it.
 export interface Node { group: GroupRow | null; above: GroupRow | null; item: number;
   depth: number; mark: string; open: boolean }
 
-// Things by the group that each is in, in their order; those in none are left out.
+// Members by group, in their order, without those in no group.
 export function gather(items: Iterable<number>, groupOf: (item: number) => number): Map<number, number[]> {
   const inside = new Map<number, number[]>();
   for (const item of items) {
@@ -52,7 +52,7 @@ export function gather(items: Iterable<number>, groupOf: (item: number) => numbe
   return inside;
 }
 
-// What is in sight of the tree: groups by what they cost, and in opened ones their groups, then what else is in them.
+// The visible rows of the tree: groups by cost, and in opened ones their groups, then their members.
 export function flatten(groups: GroupRow[], items: Map<number, number[]>, open: Set<string>,
   value: (g: GroupRow) => number): Node[] {
   const inside = new Map<number, GroupRow[]>(), nodes: Node[] = [];

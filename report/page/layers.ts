@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Pictures in layers, as SVG: nodes that are links, and what leads from one to the next. They zoom and move, keys walk along
-// them, and a map in the corner says where one is while not all is in sight.
+// Pictures in layers, as SVG: nodes that are links, and edges between them. They zoom and move, keys walk along
+// them, and a map in the corner shows the visible part while that is not all.
 import { button, png, save, svg } from "./element";
 import { noteZoom } from "./state";
 
-// What of the page's style a picture takes along.
+// The page's styles that an exported picture contains.
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray"];
 const LETTERS = ["font-family", "font-size", "font-weight", "text-anchor", "white-space"];
 
 export interface Place { x: number; y: number; w: number; h: number } // its middle, its size
 export interface Link { from: number; to: number; weight: number; points: [number, number][] }
 
-// A smooth line through points, which begins and ends across the layers.
+// A smooth line through points, perpendicular to the layers at both ends.
 export function curve(points: [number, number][], left: boolean): string {
   if (points.length < 2) return "";
   let d = "M" + points[0]!.map((v) => v.toFixed(1)).join(" ");
@@ -23,17 +23,17 @@ export function curve(points: [number, number][], left: boolean): string {
   return d;
 }
 
-// Of two ways between the same nodes, there and back, each keeps to its right.
+// Of two opposite edges between the same nodes, each keeps to its right.
 export function apart(points: [number, number][], both: boolean, left: boolean): [number, number][] {
   if (!both || points.length < 2) return points;
   const k = left ? 0 : 1, by = points[0]![k] < points[points.length - 1]![k] ? -6 : 6;
   return points.map(([x, y]) => left ? [x, y - by] : [x + by, y]);
 }
 
-// A text in DOT.
+// A string in DOT.
 export function quoted(text: string): string { return '"' + text.replace(/[\\"]/g, "\\$&") + '"'; }
 
-// A node: a link that is its box, with a name of its own, and above it what is written there, for eyes alone.
+// A node: its link is the box, with a name of its own; the text above it is for sighted users only.
 export function node(link: SVGAElement, tip: string, ...written: SVGElement[]): SVGAElement {
   svg("g", {}, svg("title", {}, tip), link, svg("g", { class: "written", "aria-hidden": "true" }, ...written));
   return link;
@@ -46,9 +46,9 @@ export class Layers {
   private scale = 1;
   private x = 0;
   private y = 0;
-  private started = false; // from there on the user zooms
+  private started = false; // from then on the user zooms
 
-  // `way`: where links come from, "left", "below" or else above. `home`: the node that it is about. `under`: what is drawn
+  // `way`: the side of the callers, "left", "below" or else above. `home`: the focus node. `under`: is drawn
   // before the nodes.
   constructor(private readonly options: {
     label: string; places: Place[]; links: Link[]; frames: { x: number; y: number; w: number; h: number }[]; width: number;
@@ -92,7 +92,7 @@ export class Layers {
     this.element.addEventListener("pointerup", () => { drag = null; });
   }
 
-  // All of it in a corner, with what is in sight: shown while that is not all. Keys need none: 0 shows the whole.
+  // The whole picture in a corner, with the visible part marked: shown while a part is hidden. Not for keys: 0 shows the whole.
   private overview(): SVGSVGElement {
     const map = svg("svg", { class: "map", "aria-hidden": "true", viewBox: [-40, -40, this.wide, this.tall].join(" ") });
     for (const b of this.options.frames) map.append(svg("rect", { class: "frame", x: b.x, y: b.y, width: b.w, height: b.h }));
@@ -113,7 +113,7 @@ export class Layers {
     return map;
   }
 
-  // All of it as a file: in another program there is no style of the page, so each piece takes its own along.
+  // The whole picture as a file: other programs lack the page's style, so each element gets its own.
   alone(): string {
     const copy = this.element.cloneNode(true) as SVGSVGElement, from = this.element.querySelectorAll("*"),
       paper = getComputedStyle(this.element).getPropertyValue("--paper").trim();
@@ -131,7 +131,7 @@ export class Layers {
     return new XMLSerializer().serializeToString(copy);
   }
 
-  // To zoom, and as files.
+  // Buttons to zoom and to save.
   buttons(name: string, dot: () => string): HTMLElement[] {
     return [button("+", () => this.zoom(1.5), { "aria-label": "Larger" }),
       button("−", () => this.zoom(1 / 1.5), { "aria-label": "Smaller" }),
@@ -141,7 +141,7 @@ export class Layers {
       button("PNG", () => png(this.alone(), this.wide, this.tall, name + ".png"))];
   }
 
-  // Of all of it: a picture that is narrower than the page stands in the middle.
+  // For the whole picture: centred when it is narrower than the page.
   private get left(): number { return Math.min(0, this.options.width / 2 - this.wide / 2) - 10; }
 
   private get wide(): number { return Math.max(600, this.options.width + 80); }
@@ -157,7 +157,7 @@ export class Layers {
     if (this.started) noteZoom([this.scale, this.x / this.wide, this.y / this.tall]);
   }
 
-  // Where names can be read: around the node that it is about.
+  // At a scale with readable names: around the focus node.
   start(): void {
     this.begin();
     this.started = true;
@@ -212,7 +212,7 @@ export class Layers {
 
   focus(): void { (this.options.nodes.find((node) => node.getAttribute("tabindex") === "0") ?? this.options.nodes[0])?.focus(); }
 
-  // Along the link of most weight, or to the neighbour in the layer.
+  // Along the heaviest link, or to the neighbour in the layer.
   private key(e: KeyboardEvent): void {
     const at = this.current(), cost = (k: number): number => this.options.links[k]!.weight;
     const along = (down: boolean): number | undefined => {
@@ -225,7 +225,7 @@ export class Layers {
     const level = nodes.map((_, i) => i).filter((i) =>
       Math.abs(nodes[i]![layer] - nodes[at]![layer]) < 5).sort((a, b) => nodes[a]![beside] - nodes[b]![beside]);
     const place = level.indexOf(at);
-    // Along links, against them, to the next beside.
+    // Along links, against them, to the next node beside.
     const [forth, back, next] = left ? ["ArrowRight", "ArrowLeft", "ArrowDown"]
       : this.options.way === "below" ? ["ArrowUp", "ArrowDown", "ArrowRight"] : ["ArrowDown", "ArrowUp", "ArrowRight"];
     e.preventDefault();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The page, once boot.ts has inflated it: hands core and blocks to the worker as they are parsed, and shows the view that the address names. Names
+// The page, after boot.ts has inflated it: passes core and blocks to the worker as they are parsed, and shows the view that the address names. Names
 // and sources are set as text only.
 import { NONE } from "./core";
 import { App } from "./app";
@@ -66,7 +66,7 @@ class Page {
     }
   };
 
-  // What the worker must know before it is asked: events that were defined, parts, cycles.
+  // State of the worker before the first request: defined events, parts, cycles.
   private async prepare(state: State): Promise<void> {
     const defined = state.d ?? "", selected = [state.p ?? "", state.cy ?? ""].join("|");
     if (this.ready && selected !== this.selected) {
@@ -114,7 +114,7 @@ class Page {
     if (!(same && await this.shown!.update?.(app))) {
       const next = await view.show(app);
       if (turn !== this.turn) return;
-      if (!(same && view.key === "lines")) this.shown?.end?.(); // lines that are shown anew are the same
+      if (!(same && view.key === "lines")) this.shown?.end?.(); // when the lines view is shown again it reuses them
       this.frame.put(next, !!this.key && view.key !== this.key.split("|")[0]);
       this.shown = next;
       this.key = key;
@@ -162,14 +162,14 @@ async function start(): Promise<void> {
     first: () => page!.loaded(false), ready: () => page!.loaded(true), fault,
   });
   page = new Page(client);
-  (window as unknown as { quern: unknown }).quern = client; // for tests, and for whoever wants to ask more
+  (window as unknown as { quern: unknown }).quern = client; // for tests, and for scripts in the console
   client.send({ kind: "core", bytes: decode(text("quern-core")) });
 
   let sent = 0;
   const more = (): void => {
     const whole = document.readyState !== "loading";
     for (const e of document.querySelectorAll<HTMLScriptElement>('script[type="application/quern"]')) {
-      // The parser may still be adding to the last one.
+      // The parser may still be extending the last one.
       if (!whole && !e.nextElementSibling) break;
       const { block, size, crc } = e.dataset;
       try {
@@ -179,7 +179,7 @@ async function start(): Promise<void> {
         fault("block " + block + " of the report is damaged: " + (x as Error).message);
       }
       sent++;
-      e.remove(); // its text is not needed twice
+      e.remove(); // frees its text
     }
     if (!whole) {
       setTimeout(more, 30);
@@ -187,7 +187,7 @@ async function start(): Promise<void> {
     }
     client.end();
     const end = document.getElementById("quern-end");
-    if (!end) fault("The file is cut off: it has " + sent + " blocks, and no end.");
+    if (!end) fault("The file is truncated: it has " + sent + " blocks and no end mark.");
     else if (Number(end.dataset["blocks"]) !== sent)
       fault("The file is damaged: it has " + sent + " of " + end.dataset["blocks"] + " blocks.");
   };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What is searched for: a piece of a name, or a regular expression between slashes. Used by page and worker.
+// Search texts: a part of a name, or a regular expression between slashes. Used by page and worker.
 
-// A regular expression, or null: it is not written as one. Browsers say of a wrong one what is wrong, but not all that it is one.
+// A regular expression, or null: not written as one. Not all browsers mention the regular expression in their error message.
 export function regex(text: string): RegExp | null {
   const m = /^\/(.+?)(?:\/(i?))?$/.exec(text);
   try {

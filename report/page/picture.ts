@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Boxes on a canvas: flame graphs and treemaps. They zoom and move; the one that has the focus is a link above the
-// canvas, so that it has a name and a place among the keys.
+// Boxes on a canvas: flame graphs and treemaps. They zoom and move; the focused box is a link above the
+// canvas, with a name and a place in the tab order.
 import { NONE } from "./core";
 import { button, h, save, svg } from "./element";
 import { noteZoom } from "./state";
@@ -9,7 +9,7 @@ import { noteZoom } from "./state";
 export interface Item {
   x: number; y: number; w: number; h: number; // x and w of a flame graph: 0 to 1
   parent: number; depth: number;
-  label: string; name: () => string; // what is written in it, and said of it
+  label: string; name: () => string; // the text in it, and its accessible name
   href: string; hash: string;
   heat: number;  // 0 to 1: lightness; below 0: cheaper than before
   change: boolean;
@@ -44,10 +44,10 @@ export class Picture {
   private asked = 0;
   private hatch: CanvasPattern | null = null;
   private drag: { x: number; y: number; left: number; top: number; moved: boolean } | null = null;
-  private width = 1; // of the canvas: asking for it lays the page out
+  private width = 1; // of the canvas: reading it forces a layout
   private readonly watch = new ResizeObserver(() => this.draw());
 
-  // `wide`: the picture is as wide as the page, and only its width is zoomed.
+  // `wide`: the picture is as wide as the page, and zooms horizontally only.
   constructor(label: string, private items: Item[], private readonly wide: boolean, private height: number,
     private readonly zoomed?: (part: number, left: number) => void, private begin: number[] | null = null) {
     this.said = h("div", { class: "hold", role: "group", "aria-label": label +
@@ -76,7 +76,7 @@ export class Picture {
 
   end(): void { this.watch.disconnect(); }
 
-  // Other boxes in the same place: finer ones.
+  // Replaces the boxes by finer ones.
   show(items: Item[], height: number): void {
     const now = this.items[this.at];
     this.height = height;
@@ -89,7 +89,7 @@ export class Picture {
   }
 
 
-  // Pixels of an item.
+  // An item's rectangle in pixels.
   private box(i: Item): [number, number, number, number] {
     const k = this.wide ? this.width : 1, sx = this.scale * k, sy = this.wide ? 1 : this.scale;
     return [i.x * sx - this.left * this.scale, i.y * sy - this.top * sy, i.w * sx, i.h * sy];
@@ -109,7 +109,7 @@ export class Picture {
     this.settle();
   }
 
-  // Shows an item as large as the picture.
+  // Zooms to an item.
   fit(item: Item): void {
     const k = this.wide ? this.width : 1;
     this.scale = Math.max(1, this.wide ? 1 / item.w : Math.min(this.width / item.w, this.height / item.h));
@@ -118,7 +118,7 @@ export class Picture {
     this.settle();
   }
 
-  // As the address says, once it is known how wide the picture is.
+  // The zoom of the address, once the width of the picture is known.
   private start([scale, left, top]: number[]): void {
     this.begin = null;
     this.scale = Math.max(1, Math.min(1e6, scale!));
@@ -173,7 +173,7 @@ export class Picture {
       if (room < 2 || bh < 12) continue;
       context.fillStyle = ink;
       const text = item.label.length > room ? item.label.slice(0, Math.max(1, room - 1)) + "…" : item.label;
-      if (item.hatched) { // legible above the lines
+      if (item.hatched) { // legible on the hatching
         context.fillStyle = paper;
         context.fillRect(from - 1, y + 2, Math.min(text.length * WORD + 2, bw - 4), 13);
         context.fillStyle = ink;
@@ -183,7 +183,7 @@ export class Picture {
     this.placeFocus();
   }
 
-  // All of it, as it is when nothing is zoomed, with the colours that it has here.
+  // The whole picture without zoom, in its current colours.
   svg(): string {
     const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();
     const shade = shades(color("--paper"), color("--hot"), color("--cool"), Number(color("--most")));
@@ -320,7 +320,7 @@ export class Picture {
     if (to !== undefined && to !== NONE) this.select(to);
   }
 
-  // Keys of one letter, from the frame.
+  // Single-letter keys, from the frame.
   press(key: string): boolean {
     if (key === "+" || key === "=") {
       if (document.activeElement === this.focus) this.fit(this.items[this.at]!);
@@ -335,7 +335,7 @@ export class Picture {
     return true;
   }
 
-  // As files: what is seen, and all of it.
+  // As files: the visible part, and the whole.
   buttons(name: string): HTMLElement[] {
     return [button("PNG", () => this.canvas.toBlob((blob) => { if (blob) save(blob, name + ".png"); })),
       button("SVG", () => save(new Blob([this.svg()], { type: "image/svg+xml" }), name + ".svg"))];

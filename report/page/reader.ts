@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The exports of report/reader: profiles into the blocks of a report, in the page. Used by the worker of a page without
+// The exports of report/reader: make the blocks of a report from profiles, in the page. Used by the worker of a page without
 // a profile; an instance reads one report.
 
-export interface Picked { name: string; bytes: Uint8Array; cut: boolean } // cut: the archive was damaged behind that
+export interface Picked { name: string; bytes: Uint8Array; cut: boolean } // cut: the archive was damaged after that
 
 type Call = (...args: number[]) => number;
 
@@ -17,7 +17,7 @@ export class Reader {
     const module = await WebAssembly.compile(wasm), imports: WebAssembly.Imports = { page: { progress } };
     const system: Record<string, unknown> = {};
     let memory: WebAssembly.Memory | null = null;
-    // What wasi-libc would ask a system for. There is a clock; there are no files, so it is told that it lacks the call.
+    // System calls of wasi-libc. There is a clock but there are no files: those calls fail.
     for (const { module: of, name } of WebAssembly.Module.imports(module))
       if (of === "wasi_snapshot_preview1") system[name] = name === "clock_time_get" ?
         (_clock: number, _precision: bigint, to: number): number => {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// The runs of a series: what each function costs in each of them. The core knows one selection of parts, so every run is
-// selected once, its values are kept, and then what the user has selected counts again. Everything here runs in the
+// The runs of a series: the cost of each function in each run. The core has one selection of parts, so every run is
+// selected once and its values are stored; then the user's selection applies again. Everything here runs in the
 // worker.
 import { Core, Of, Side, What } from "./core";
 import type { Value } from "./core";
 
 const KEPT = 4;         // columns (a cost in an event) of all runs: 17 bytes for each function and run
-const CHUNK = 1 << 16;  // functions that are asked for at once
+const CHUNK = 1 << 16;  // functions per request
 
-// The values of all functions. Most fit 64 bits; of others `wide` has the exact ones.
+// The values of all functions. Most fit 64 bits; `wide` has the exact values of the others.
 class Kept {
   private readonly approx: Float64Array;
   private readonly narrow: BigInt64Array;
@@ -39,7 +39,7 @@ class Kept {
     return { exact: kind === 0 ? this.narrow[i]! : kind === 1 ? null : this.wide.get(i)!, approx: this.approx[i]! };
   }
 
-  // Below, equal to or above zero, as this value is to the other one.
+  // Below, equal to or above zero: the order of this value and the other.
   compare(i: number, other: Kept, k: number): number {
     const rough = this.approx[i]! - other.approx[k]!;
     if (Math.abs(rough) > Math.abs(this.approx[i]!) * 1e-9) return rough;
@@ -51,7 +51,7 @@ class Kept {
 interface Column { runs: Kept[] }
 
 export interface Run { name: string; parts: number[] }
-// What a table is sorted by: a run's number, or the difference of the last one to the first.
+// The sort key of a table: a run's number, or the difference between the last and the first.
 export type By = number | "difference";
 
 export function difference(last: Value | undefined, first: Value | undefined, scale: number): Value | undefined {
@@ -76,13 +76,13 @@ export class Series {
     this.selected = Array.from({ length: core.number(What.Parts) }, () => true);
   }
 
-  // Which parts count now.
+  // The selected parts.
   select(parts: boolean[]): void {
     this.selected = parts;
     this.kept.clear();
   }
 
-  // Asks about each run alone. `changed` is called when the core has forgotten what it was asked before.
+  // Selects each run alone. `changed` is called when the core has dropped its cached columns.
   private each<T>(changed: () => void, ask: () => T): T[] {
     try {
       return this.runs.map(({ parts }) => {
@@ -120,7 +120,7 @@ export class Series {
     return column;
   }
 
-  // The functions `rows`, the largest first or last; equal ones stay as they are.
+  // The functions `rows`, the largest first or last; the sort is stable.
   sort(column: Column, scale: number, rows: Uint32Array, by: By, descending: boolean): Uint32Array {
     const sign = descending ? -1 : 1, last = column.runs[column.runs.length - 1]!, first = column.runs[0]!;
     if (by !== "difference") {

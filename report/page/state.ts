@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// What is shown, as it stands in the fragment of the address: back, forward, links and a second tab need nothing else.
-// Functions are named by their hash, events and files by name, so a link fits the next report, too.
+// The state of the page, in the fragment of the address: back, forward, links and a second tab need nothing else.
+// Functions are named by their hash, events and files by name, so a link also works in the next report.
 
-// All optional; what is the default is not written.
+// All optional; defaults are not written.
 export interface State {
   v?: string;  // view
   f?: string;  // function: hash
   e?: string;  // event
-  c?: string;  // further events, one behind another with ~ between
+  c?: string;  // further events, with ~ between
   s?: string;  // order of a table: "-incl.0.Ir", "+name"
   q?: string;  // filter
   g?: string;  // groups
@@ -16,8 +16,8 @@ export interface State {
   fo?: string; // focus: hash
   hi?: string; // hidden functions: hashes
   fr?: string; // focus: on what a text or /regular expression/ finds
-  hr?: string; // hidden: what texts find, one behind another with ~ between, a ~ in them as %7E
-  p?: string;  // parts that count: numbers
+  hr?: string; // hidden: what texts find, with ~ between, a ~ in them as %7E
+  p?: string;  // the selected parts: numbers
   cy?: string; // "0": functions of a cycle one by one
   d?: string;  // defined events: "name=formula", with ~ between
   w?: string;  // file
@@ -43,7 +43,7 @@ export interface State {
 
 let noting = 0;
 
-// What holds in every view.
+// State that all views share.
 const lasting: (keyof State)[] = ["f", "e", "c", "fo", "hi", "fr", "hr", "p", "cy", "d", "m", "n", "x"];
 
 export function read(fragment: string): State {
@@ -55,30 +55,30 @@ export function read(fragment: string): State {
 export function write(s: State): string {
   const all = new URLSearchParams();
   for (const [key, value] of Object.entries(s)) if (value) all.append(key, value);
-  // Colons and slashes need no escape there, and are easier to read.
+  // Colons and slashes need no escape there; unescaped they are easier to read.
   return "#" + all.toString().replace(/%3A/g, ":").replace(/%2F/g, "/");
 }
 
-// Notes in the address how a picture is zoomed (empty: not at all), once it rests. Nothing is shown anew, so nobody is told.
+// Writes the zoom of a picture (empty: none) into the address when it no longer changes. The page does not change, so no event is sent.
 export function noteZoom(at: number[]): void {
   const of = location.hash;
   clearTimeout(noting);
   noting = window.setTimeout(() => {
     const z = at.map((v) => String(Number(v.toPrecision(6)))).join();
-    // Not in the address of another view, which may be on its way.
+    // Not in the address of another view that may be loading.
     if (location.hash !== of || document.body.dataset["view"] !== of || (read(of).z ?? "") === z) return;
     history.replaceState(null, "", write({ ...read(location.hash), z }));
     document.body.dataset["view"] = location.hash;
   }, 200);
 }
 
-// The zoom that the address has.
+// The zoom in the address.
 export function zoomOf(s: State): number[] | null {
   const at = (s.z ?? "").split(",").map(Number);
   return at.length === 3 && at.every(Number.isFinite) ? at : null;
 }
 
-// Another place: what lasts is kept, and then changed.
+// Another place: the lasting state, with changes.
 export function go(from: State, change: State): State {
   const s: State = {};
   for (const key of lasting) if (from[key]) s[key] = from[key];

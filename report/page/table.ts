@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables of any length. Up to FEW rows all are there; of more only those in sight, in a box that scrolls. Browsers
-// limit how high an element can be (Firefox: 17.9 million pixels), so beyond TALL the scroll position is mapped to rows.
+// Tables of any length. Up to FEW rows are all in the page; longer tables have only the visible ones, in a box that scrolls. Browsers
+// limit the height of an element (Firefox: 17.9 million pixels), so above TALL the scroll position is mapped to rows.
 import { button, h, save } from "./element";
 import type { Child } from "./element";
 
-// As it is read by other programs: digits without commas, names in full.
+// For other programs: digits without commas, full names.
 function plain(cell: Child): string {
   if (!cell) return "";
   let text = cell as string;
   if (typeof cell !== "string") {
     const copy = cell.cloneNode(true) as HTMLElement;
     for (const name of copy.querySelectorAll<HTMLElement>("[data-full]")) name.textContent = name.dataset["full"]!;
-    // Where a name is from stands in other columns.
+    // File and object are in other columns.
     if (copy.classList?.contains("named")) for (const where of copy.querySelectorAll(".where, .tag")) where.remove();
     text = copy.textContent ?? "";
   }
   if (/^[+≈ -]*\d[\d,.]*( %)?$/.test(text)) text = text.replace(/[≈, ]/g, "");
-  // What a spreadsheet would compute, or take for a command, is text; a number with a sign stays one.
+  // Text that a spreadsheet would compute, or take for a command, is quoted; a number with a sign is not.
   const computed = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^[+-]\d[\d.]*( ?%)?$/.test(text);
   if (computed) text = "'" + text;
   return computed || /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 
-// A table that is there as a whole, as a file.
+// A complete table, as a file.
 export function csvOf(table: HTMLTableElement, name: string): HTMLButtonElement {
   const text = (cell: Node): string => {
     const copy = cell.cloneNode(true) as HTMLElement;
@@ -39,12 +39,12 @@ const FEW = 300, TALL = 8e6, ROW = 26, AROUND = 12;
 export interface Column {
   id: string; title: string; tip?: string;
   name?: boolean;    // text, not a number
-  sort?: string;     // what a click on its head asks for; absent: it cannot be sorted by
+  sort?: string;     // the sort key of its head; absent: not sortable
 }
 export interface Row {
   cells: Child[];
   attributes?: Record<string, string | number | undefined>;
-  of?: string[];      // by cell: what its number is of (data-q)
+  of?: string[];      // by cell: the identity of its number (data-q)
 }
 export interface Rows { count: number; load(first: number, count: number): Promise<Row[]> }
 export interface Sorted { id: string; descending: boolean }
@@ -59,7 +59,7 @@ export class Table {
   private first = 0;
   private shown = -1;         // the topmost row in sight
   private turn = 0;
-  private active = 0;         // the row whose link takes the focus
+  private active = 0;         // the row whose link is in the tab order
 
   constructor(private readonly options: {
     label: string; id?: string; columns: Column[]; sorted?: Sorted | null; onSort?(by: string): void; low?: boolean;
@@ -82,12 +82,12 @@ export class Table {
       head.append(th);
     }
     this.table = h("table", { "aria-label": options.label, id: options.id }, h("thead", {}, head), this.body);
-    // The table sticks to the top of the box, whose height is that of all rows: what is in sight is all there is.
+    // The table sticks to the top of the box, whose height is that of all rows; only visible rows exist.
     this.space = h("div", { class: "space" }, this.table);
     this.element = h("div", { class: "scroll", tabindex: -1 }, this.space);
     new ResizeObserver(() => {
       if (!this.long || this.shown < 0) return;
-      this.shown = -2; // another number of rows fits
+      this.shown = -2; // the number of rows that fit has changed
       void this.look();
     }).observe(this.element);
     this.element.addEventListener("scroll", () => void this.look(), { passive: true });
@@ -98,7 +98,7 @@ export class Table {
     });
   }
 
-  // Shows other rows from the first one on, or (keep) from where it is.
+  // Shows other rows from the first one on, or (keep) from the current position.
   async show(rows: Rows, keep = false): Promise<void> {
     this.rows = rows;
     this.loaded = [];
@@ -139,7 +139,7 @@ export class Table {
     if (this.shown === -1 || top < this.first || end > this.first + this.loaded.length) {
       const first = this.long ? Math.max(0, top - AROUND) : 0, last = this.long ? Math.min(n, end + AROUND) : n;
       const turn = ++this.turn, rows = await this.rows.load(first, last - first);
-      if (turn !== this.turn) return; // another one was asked for meanwhile
+      if (turn !== this.turn) return; // a newer request replaced this one
       this.loaded = rows;
       this.first = first;
     }
@@ -169,7 +169,7 @@ export class Table {
     return this.body.querySelector<HTMLElement>('tr[data-row="' + row + '"] .main');
   }
 
-  // One of the links takes part in the order of Tab; arrows go to the others.
+  // One of the links is in the tab order; arrows go to the others.
   private setActive(row: number): void {
     this.active = row;
     let any = false;

@@ -17,18 +17,18 @@ const LANES = 12, LANE = 7, HIGH = 26;
 const states = ["", "The object file was not found, so there are no instructions: costs by address.",
   "Instructions were left out (--asm=no): costs by address.",
     "Instructions were left out (--max-size): costs by address.",
-  "The object file was changed after the profile was written: instructions may be others.",
-  "The object file is not of a kind that can be disassembled: costs by address.",
+  "The object file was changed after the profile was written: instructions may differ.",
+  "This kind of object file cannot be disassembled: costs by address.",
   "The object file was not read: the profile was not recorded where this report was made (-I): costs by address."];
 
 interface Item {
   addr: bigint; insn: Insn | null; values: Value[][] | null; line: number; file: string; sites: Site[];
     jump: Jump | null;
-  source: boolean; // a source line before it
+  source: boolean; // with a source line before it
 }
 interface Arrow { from: number; to: number; lane: number; jump: Jump | null }
 
-// Each arrow gets the innermost lane that is free where it runs; short ones first.
+// Each arrow gets the innermost free lane; short ones first.
 export function lanes(arrows: Arrow[]): number {
   const taken: [number, number][][] = [];
   arrows.sort((a, b) => Math.abs(a.to - a.from) - Math.abs(b.to - b.from));
@@ -66,7 +66,7 @@ function arrowCell(row: number, at: Arrow[], count: number): SVGElement | null {
 async function show(app: App): Promise<Shown> {
   const f = await funcOf(app), element = h("div");
   if (f === NONE) return { element: h("div", {}, h("h2", {}, "Assembly"), h("p", { class: "note" }, missing(app))) };
-  // Beside the events that are shown: the one that heats, and what a ratio needs to mean something.
+  // Beside the selected events: the one of the heat, and the operands that a ratio needs to be meaningful.
   const name = await app.client.ask("name", f), events = app.events, warm = app.eventOf(app.state.x ?? app.state.e),
     asked = [...new Set([...events, warm, 0])];
   const code = await app.client.ask("funcCode", f, asked, app.upTo);
@@ -85,7 +85,7 @@ async function show(app: App): Promise<Shown> {
   const flow = app.state.k === "flow" && app.state.v === "assembly" && code.insns.length > 0;
   const list = [...items.values()].sort((a, b) => a.addr < b.addr ? -1 : 1),
     rows: (Item | { site: Site } | { line: number; file: string; text: string })[] = [];
-  // Source lines between, where they change.
+  // Source lines in between, where they change.
   const texts = await sourceOf(app, new Set(list.map((it) => it.file).filter(Boolean)));
   let last = "";
   for (const it of list) {
@@ -195,7 +195,7 @@ async function show(app: App): Promise<Shown> {
   };
 }
 
-// How often a jump was executed and followed; where to, when it leaves.
+// How often a jump was executed and followed; its target, when it leaves the function.
 function taken(jump: Jump, base: boolean): HTMLElement {
   const value = (v: bigint): string => number({ exact: v, approx: Number(v) }, 1);
   const on = (side: number): string => {

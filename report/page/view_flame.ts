@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Flame graphs: what the program or a function calls, who calls, or both. A call graph holds no stacks: a box is exact
-// where the bounds of its path agree, else it is hatched and says both.
+// Flame graphs: callees of the program or of a function, callers, or both. A call graph holds no stacks: a box is exact
+// where the bounds of its path agree, else it is hatched and shows both.
 import { Flame, NONE, Of, Side } from "./core";
 import type { FlameBox, FlameGraph, FlameLimits, Value } from "./core";
 import type { Name } from "./api";
@@ -18,7 +18,7 @@ const ROW = 19, MOST = 20000, LEAST = 1 / 3000; // boxes; the least width of one
 
 const kinds: Record<string, string> = { down: "top-down", up: "inverted", sandwich: "sandwich" };
 
-interface Box extends FlameBox { level: number; of: Value } // the row it stands in; what width 1 is
+interface Box extends FlameBox { level: number; of: Value } // its row; the value of width 1
 interface Boxes { boxes: Box[]; total: Value; rest: Value; restCount: number }
 
 async function boxes(app: App, kind: string, root: number, side: Side, limits: FlameLimits): Promise<Boxes> {
@@ -31,7 +31,7 @@ async function boxes(app: App, kind: string, root: number, side: Side, limits: F
   const above = await ask(Flame.Up, root), below = await ask(Flame.Down, root), out: Box[] = [];
   const high = above.boxes.reduce((most, b) => Math.max(most, b.depth), 0);
   above.boxes.forEach((b) => out.push({ ...b, level: high - b.depth, of: above.total }));
-  const shift = above.boxes.length - 1; // the function itself stands there once
+  const shift = above.boxes.length - 1; // the function itself is there only once
   below.boxes.forEach((b, i) => {
     if (i > 0) out.push({ ...b, parent: b.parent === 0 ? 0 : b.parent + shift, level: high + b.depth,
       of: below.total });
@@ -48,7 +48,7 @@ function say(app: App, b: Box, name: Name, change: string): string {
     whole) + " of " + app.eventName(app.event) + ", depth " + b.depth + ", " +
     (exact ? "exactly " + bound(app, b.low) : "estimated, between " + bound(app, b.low) + " and " + bound(app,
       b.high)) +
-    (b.flags & 1 ? ", a cycle" : "") + (b.flags & 2 ? ", more inside is too small" : "") + change;
+    (b.flags & 1 ? ", a cycle" : "") + (b.flags & 2 ? ", with more inside that is too small to show" : "") + change;
 }
 
 async function show(app: App): Promise<Shown> {
@@ -60,7 +60,7 @@ async function show(app: App): Promise<Shown> {
   select.value = kind;
   select.addEventListener("change", () => app.set({ k: select.value }));
   const bar = h("div", { class: "bar" });
-  if (!state.v || state.v === "flame") // in a function's view there is one kind, and no table
+  if (!state.v || state.v === "flame") // a function's view has one kind, and no table
     bar.append(h("label", {}, "Kind ", select),
       button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
   if (app.base) {
@@ -78,12 +78,12 @@ async function show(app: App): Promise<Shown> {
   }
   if (app.summary.events[app.event]!.ratio) {
     element.append(h("p", { class: "note" }, app.eventName(app.event) +
-      " is a ratio: a path has none. Choose an event that counts."));
+      " is a ratio: a path has no ratio. Choose an event with counts."));
     return { element };
   }
   element.append(h("p", { class: "note" },
-    "The profile has calls, not stacks. A plain box is exact; a hatched one is an estimate, and its tip says " +
-    "between which bounds the path costs. Cycles are one box."));
+    "The profile has calls, not stacks. A plain box is exact; a hatched one is an estimate, and its tip " +
+    "gives the bounds of the path's cost. A cycle is one box."));
 
   const names = new Map<number, Name>(), change = new Map<number, { text: string; heat: number; values: Value[] }>();
   const learn = async (all: Box[]): Promise<void> => {
@@ -115,8 +115,8 @@ async function show(app: App): Promise<Shown> {
   const made = await boxes(app, kind, root, side, [LEAST, LEAST, 0, 0]), all = made.boxes;
   if (!all.length && !made.restCount) {
     element.append(h("p", { class: "note" }, app.narrowed
-      ? "Focus and hidden functions leave nothing; Esc undoes the last."
-      : "Nothing costs anything in " + app.eventName(app.event) + "."));
+      ? "The filters leave nothing to show; Esc removes the last one."
+      : "Nothing has a cost in " + app.eventName(app.event) + "."));
     return { element };
   }
   bar.append(button("Folded", () => save(new Blob([folded(app, made, names)], { type: "text/plain" }), "stacks.folded"),
@@ -149,17 +149,17 @@ async function show(app: App): Promise<Shown> {
     });
     return { element, focus: () => table.focus() };
   }
-  // First boxes that are too narrow, as one: finer ones that are found in it stand on it.
+  // First boxes that are too narrow, merged into one: the finer ones are on top of it.
   const rest: Item[] = made.restCount ? [{
     x: all.reduce((end, b) => b.parent === NONE ? Math.max(end, b.x + b.width) : end, 0), y: 0,
       w: Math.min(1, made.rest.approx / made.total.approx), h: ROW, parent: NONE, depth: 0, label: othersOf(made),
     name: () => othersOf(made) + ", " + percent(made.rest.approx, made.total.approx) + " of " +
-      app.eventName(app.event) + ", each too narrow to be seen; zooming shows them",
+      app.eventName(app.event) + ", each too narrow to be visible; zoom in to see them",
     href: app.href({ v: "functions", s: (kind === "up" ? "-self.0." : "-incl.0.") + app.eventKey(app.event) }),
       hash: "", heat: 0, change: app.base, hatched: false,
   }] : [];
   const tall = (of: Box[]): number => (of.reduce((most, b) => Math.max(most, b.level), 0) + 1) * ROW + 2;
-  // What was too narrow is asked for when it is zoomed in: there, and as far again on both sides.
+  // Boxes that were too narrow are requested when the user zooms in: for the visible part, and for the same width on both sides.
   let asked = { fine: LEAST, from: 0, to: 1 }, turn = 0;
   const zoomed = (part: number, left: number): void => {
     const fine = part * LEAST;
@@ -181,7 +181,7 @@ function othersOf(made: Boxes): string {
   return made.restCount.toLocaleString("en") + (made.restCount === 1 ? " other" : " others");
 }
 
-// Stacks with what is left of each when its boxes inside are taken off: estimates, as the boxes.
+// Stacks with the cost that the boxes on top leave: estimates, as the boxes.
 function folded(app: App, made: Boxes, names: Map<number, Name>): string {
   const all = made.boxes, inside = new Float64Array(all.length), out: string[] = [];
   for (const b of all) if (b.parent !== NONE) inside[b.parent] += b.width;

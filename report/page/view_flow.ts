@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Control flow of a function: its basic blocks with what they cost, and how often each goes on where. Part of the assembly.
+// Control flow of a function: its basic blocks with their costs, and counts of the edges. Part of the assembly.
 import { Side } from "./core";
 import type { Flow, FlowEdge, Insn, Value } from "./core";
 import type { Site } from "./api";
@@ -13,7 +13,7 @@ import { Table } from "./table";
 
 const MOST = 400, ROW = 15, LETTER = 6.7, LONG = 60; // blocks; pixels; letters of an instruction
 
-// What the assembly knows of an instruction.
+// An instruction, from the assembly view.
 export interface Step {
   addr: bigint; insn: Insn | null; values: Value[][] | null; line: number; file: string; sites: Site[];
 }
@@ -48,7 +48,7 @@ function taken(e: FlowEdge, side: Side): string {
   return all ? text + " of " + number({ exact: all, approx: 0 }, 1) + ", " + percent(Number(n), Number(all)) : text;
 }
 
-// The lines that a block is of: "f.c:3-5, g.h:7".
+// The source lines of a block: "f.c:3-5, g.h:7".
 function linesOf(b: Block): string {
   const files = new Map<string, [number, number]>();
   for (const s of b.steps) {
@@ -59,7 +59,7 @@ function linesOf(b: Block): string {
   return [...files].map(([file, [low, high]]) => file + ":" + low + (high > low ? "-" + high : "")).join(", ");
 }
 
-// What stands in a block, one below the other: a number, and what it is of.
+// The lines of a block's box: a number, and its identity.
 interface Line { cost: string; of: string; text: string; site: boolean }
 
 function linesIn(app: App, b: Block): Line[] {
@@ -78,7 +78,7 @@ function linesIn(app: App, b: Block): Line[] {
   ]);
 }
 
-// The dearest, when there are more than can be drawn; they stay in their order.
+// The most expensive, when there are too many to draw; in their order.
 function fewer(blocks: Block[]): Block[] {
   if (blocks.length <= MOST) return blocks;
   const order = [...blocks].sort((a, b) => Math.abs(b.cost[0]!.approx) - Math.abs(a.cost[0]!.approx));
@@ -88,10 +88,10 @@ function fewer(blocks: Block[]): Block[] {
 
 function table(app: App, blocks: Block[], edges: FlowEdge[], bar: HTMLElement, element: HTMLElement): Promise<Table> {
   const made = new Table({
-    label: "Where blocks go on", id: "quern-flow", columns: [
+    label: "Edges of the blocks", id: "quern-flow", columns: [
       { id: "from", title: "Block", name: true },
       ...app.sides.map((s) => ({ id: "cost" + s, title: app.eventName(app.event) + (app.base ? ", " + sideNames[s] : "") })),
-      { id: "how", title: "Goes on by", name: true }, { id: "taken", title: "Taken" }, { id: "of", title: "Of" },
+      { id: "how", title: "By", name: true }, { id: "taken", title: "Taken" }, { id: "of", title: "Of" },
       { id: "share", title: "%" }, ...(app.base ? [{ id: "oldTaken", title: "Taken, old" }, { id: "oldOf", title: "Of, old" }] : []),
       { id: "to", title: "To", name: true }],
   });
@@ -185,7 +185,7 @@ async function picture(app: App, blocks: Block[], edges: FlowEdge[], total: numb
 
 export async function showFlow(app: App, func: number, steps: Step[], element: HTMLElement, bar: HTMLElement): Promise<Shown> {
   if (app.summary.events[app.event]!.ratio) {
-    element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: a block is a sum. Choose an event that counts."));
+    element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: the cost of a block is a sum. Choose an event with counts."));
     return { element };
   }
   const flow = await app.client.ask("flow", func), all = blocksOf(app, flow, steps), blocks = fewer(all),
@@ -194,10 +194,10 @@ export async function showFlow(app: App, func: number, steps: Step[], element: H
   const total = all.reduce((sum, b) => sum + b.cost[0]!.approx, 0), counted = flow.edges.some((e) => e.taken[0] !== null);
   element.append(h("p", { class: "note", role: "status" }, all.length + (all.length === 1 ? " block" : " blocks") +
     (blocks.length < all.length ? ", the " + blocks.length + " most expensive are shown" : "") + ", " + edges.length +
-    " ways from one to the next" + (flow.leaving ? ", " + flow.leaving + " jumps to elsewhere" : "") + ". Costs are of " +
+    " edges" + (flow.leaving ? ", " + flow.leaving + " jumps out of the function" : "") + ". Costs are of " +
     app.eventName(app.event) + ", shares of the blocks' sum." + (counted ? "" :
       app.summary.has & 8 ? " None of its jumps was counted." :
-        " How often jumps were taken was not counted: --collect-jumps=yes does that.")));
+        " Jumps were not counted: --collect-jumps=yes counts them.")));
   bar.append(button(app.state.t ? "Picture" : "Table", () => app.set({ t: app.state.t ? "" : "1" })));
   if (app.state.t) {
     const made = await table(app, blocks, edges, bar, element);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One function: what it costs and why, the most expensive path to it, who calls it and whom it calls.
+// One function: its cost and the causes, the most expensive path to it, its callers and callees.
 import { NONE, Of, Side } from "./core";
 import type { Value } from "./core";
 import type { Name, Neighbour } from "./api";
@@ -93,7 +93,7 @@ async function path(app: App, f: number): Promise<HTMLElement> {
     if (i === steps.length - 1) list.append(h("li", {}, h("b", {}, h("bdi", {}, step.callee.name || "???"))));
   });
   return h("section", {}, h("h3", {}, "Most expensive path"),
-    steps.length ? list : h("p", { class: "note" }, "Nobody calls it."));
+    steps.length ? list : h("p", { class: "note" }, "It has no callers."));
 }
 
 // ---- Callers and callees ----
@@ -149,7 +149,7 @@ async function neighbours(app: App, f: number, callers: boolean): Promise<HTMLEl
     rows.length ? table.element : h("p", { class: "note" }, "none"));
 }
 
-// All that lead to it or that it leads to, with how far they are.
+// All callers or callees, direct and indirect, with their distance.
 async function reach(app: App, f: number, callers: boolean): Promise<HTMLElement> {
   const { funcs, distance } = await app.client.ask("reach", f, callers, app.base ? Side.Difference : Side.New);
   const table = new Table({
@@ -180,12 +180,12 @@ async function reach(app: App, f: number, callers: boolean): Promise<HTMLElement
     },
   });
   return h("section", { "data-part": callers ? "callers" : "callees" },
-    h("h3", {}, (callers ? "All that lead to it: " : "All that it leads to: ") + (funcs.length - 1) + " ",
+    h("h3", {}, (callers ? "All callers, direct and indirect: " : "All callees, direct and indirect: ") + (funcs.length - 1) + " ",
       funcs.length > 1 ? table.csvButton(callers ? "all callers" : "all callees") : null),
     funcs.length > 1 ? table.element : h("p", { class: "note" }, "none"));
 }
 
-// Its lines; its instructions when they are wanted.
+// Its lines; its instructions on request.
 async function inside(app: App, f: number, n: Name, element: HTMLElement, ends: (() => void)[]): Promise<void> {
   const source = app.summary.has & 1 ? await sourceOfFunction(app, f, n) : null;
   if (source) element.append(h("section", {}, h("h3", {}, "Source"), source));
@@ -223,7 +223,7 @@ async function show(app: App): Promise<Shown> {
     return { element, end };
   }
   if (!app.ready) {
-    element.append(h("p", { class: "note" }, "Calls are being read."));
+    element.append(h("p", { class: "note" }, "The calls are still loading."));
     return { element };
   }
   const all = app.state.a === "1", tick = h("input", { type: "checkbox", id: "quern-all" });
@@ -231,7 +231,7 @@ async function show(app: App): Promise<Shown> {
   tick.addEventListener("change", () => app.set({ a: tick.checked ? "1" : "" }));
   element.append(await path(app, f), h("p", {}, h("label", {}, tick, " All callers and callees, with their distance")),
     ...(await Promise.all([true, false].map((callers) => all ? reach(app, f, callers) : neighbours(app, f, callers)))));
-  // As the flame graph has it, with this function.
+  // As in the flame graph, for this function.
   element.append(opened("Sandwich: callers above, callees below", () => flameView.show(new App(app.client, app.summary,
     { ...app.state, k: "sandwich", t: "" }, app.ready, f, app.focus, app.hidden, app.move)), ends));
   await inside(app, f, n, element, ends);

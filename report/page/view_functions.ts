@@ -17,7 +17,7 @@ const costs: Record<string, Of> = { self: Of.Self, incl: Of.Inclusive, called: O
 
 const WIDE = 10; // columns of numbers that fit beside names
 
-// "-self.0.Ir": the dearest first; "+": the cheapest; "~": whatever the sign.
+// "-self.0.Ir": the most expensive first; "+": the cheapest; "~": by magnitude.
 function orderOf(app: App, text: string): Order & { id: string } {
   const sign = text[0]!, id = text.slice(1), [what, side, ...key] = id.split(".") as [string, string, ...string[]];
   const descending = sign !== "+";
@@ -38,9 +38,9 @@ class Functions implements Shown {
   private readonly said = h("p", { role: "status", class: "count" });
   private readonly bar = h("div", { class: "bar" });
   private table: Table | null = null;
-  private made = ""; // what the columns were made for
+  private made = ""; // the columns' parameters
   private of: App["summary"] | null = null;
-  private at = ""; // which rows, in which order
+  private at = ""; // the rows and their order
   private values: Values | null = null;
 
   constructor(private readonly compare: boolean) {
@@ -48,10 +48,10 @@ class Functions implements Shown {
     if (compare)
       this.said.before(h("p", { class: "note" },
         "A function is the same in both profiles when object, file and name are, else when file and " +
-        "name are. \"new\" and \"gone\" stand where only one profile has a cost."));
+        "name are. \"new\" and \"gone\" mark functions with a cost in one profile only."));
   }
 
-  // Names stand behind the numbers; before them when they would be out of sight.
+  // Names come after the numbers; before them when they would not be visible.
   private lay<T>(numbers: T[], names: T[]): T[] {
     return this.values!.columns.length > WIDE ? [names[0]!, ...numbers, ...names.slice(1)] : [...numbers, ...names];
   }
@@ -60,7 +60,7 @@ class Functions implements Shown {
     const key = app.events.join() + "|" + (app.state.s ?? "") + "|" + (app.state.g ?? "") + app.ready + app.event;
     if (key === this.made && app.summary === this.of) return;
     this.made = key;
-    this.of = app.summary; // with other parts there are other totals
+    this.of = app.summary; // other parts have other totals
     const values = this.values = new Values(app), order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare));
     for (const e of app.events) {
       if (app.calls) values.add(Of.Inclusive, e, "incl.", { share: true, what: "incl" });
@@ -119,8 +119,8 @@ class Functions implements Shown {
     const all = app.summary.funcs;
     this.said.textContent = (rows.length === all ? "" : rows.length.toLocaleString("en") + " of ") +
       all.toLocaleString("en") +
-      " functions" + (app.ready ? "" : ", more are being read");
-    // Other rows begin at the top; when a group is opened, or more has been read, the place stays.
+      " functions" + (app.ready ? "" : ", more are loading");
+    // Other rows start at the top; when a group is opened or more is loaded, the position stays.
     const place = [app.state.s, app.state.q, app.state.g, app.state.e, app.state.fo, app.state.p].join("|"),
       keep = place === this.at;
     this.at = place;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The call graph around a function, or of all: callers above, left of or below callees, at most 400 functions, the rest
+// The call graph around a function, or of all: callers above, left of or below callees, at most 400 functions, the others
 // summed; cycles as one node or opened, groups in frames, and a map of it all.
 import { NONE, Side } from "./core";
 import type { Value } from "./core";
@@ -31,14 +31,14 @@ function label(n: Node_): string {
   return text.length > 30 ? text.slice(0, 29) + "…" : text;
 }
 
-// What the tip of a cycle says of its functions.
+// The functions of a cycle, in its tip.
 function listed(members: string[]): string {
   const names = members.slice(0, 20).map((name) => shorten(name || "???"));
   return names.join(", ") + (members.length > names.length ? " and " + (members.length - names.length) + " more" : "");
 }
 
-// Where a call's numbers can be written: beside the middle of a piece of it that no node stands on, as near to its own middle as
-// may be.
+// The position of an edge's label: beside the middle of a segment without a node, as near to the edge's middle as
+// possible.
 function free(points: [number, number][], nodes: Node_[]): [number, number] {
   const spots = points.slice(1).map(([x, y], i): [number, number] => [(x + points[i]![0]) / 2 + 4, (y + points[i]![1]) / 2]);
   const half = (spots.length - 1) / 2, order = spots.map((_, i) => i).sort((a, b) => Math.abs(a - half) - Math.abs(b - half));
@@ -47,7 +47,7 @@ function free(points: [number, number][], nodes: Node_[]): [number, number] {
   return spots[at ?? order[0]!]!;
 }
 
-// `cycle`: of the function that the graph is about.
+// `cycle`: that of the focus function.
 function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
   const total = app.total(app.event, app.base ? Side.New : side),
     part = (v: number): string => (app.base && v > 0 ? "+" : "") + percent(v, total),
@@ -69,16 +69,16 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
     const points = own ? [] : apart(e.points, pairs.has(e.to + "-" + e.from), app.state.dr === "left");
     const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points, app.state.dr === "left");
     const change = app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
-    const text = label(from) + " calls " + label(to) + " " +
-      (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + " times for " +
+    const text = label(from) + " calls " + label(to) + ": " +
+      (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + (Math.abs(e.calls.approx) === 1 ? " call, " : " calls, ") +
       (app.base ? signed : number)(e.value, app.scale(app.event)) +
-      " (" + part(e.value.approx) + " of " + names + ")" + (e.costOn.length ? "; cost: " +
+      " inclusive (" + part(e.value.approx) + " of " + names + ")" + (e.costOn.length ? "; cost: " +
       app.said(e.costOn, app.scale(app.event)) + "; calls: " + app.said(e.calledOn, 1) : "");
     const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(size)).toFixed(1),
       "marker-end": "url(#tip)" }, svg("title", {}, text));
     lines.append(path);
     if (size > 0.02 && points.length > 1) {
-      // Of two that go to and fro one is written a line higher, the other lower.
+      // Of two opposite edges one label is a line higher, the other lower.
       const [x, y] = free(points, g.nodes), back = pairs.has(e.to + "-" + e.from) ? e.from < e.to ? -8 : 8 : 0;
       lines.append(svg("text", { x, y: y + back, class: "cost" },
         part(e.value.approx) + (app.base ? "" : ", " + number(e.calls, 1) + "×")));
@@ -116,7 +116,7 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
   });
 }
 
-// Boxes do not overlap, and what stands in one is of it.
+// Boxes do not overlap, and contain their members only.
 function framed(n: Node_, b: GraphPicture["boxes"][0]): boolean {
   return n.x > b.x && n.x < b.x + b.w && n.y > b.y && n.y < b.y + b.h;
 }
@@ -169,7 +169,7 @@ async function show(app: App): Promise<Shown> {
   }
   if (app.summary.events[app.event]!.ratio) {
     element.append(h("p", { class: "note" }, app.eventName(app.event) +
-      " is a ratio: calls have none. Choose an event that counts."));
+      " is a ratio: calls have no ratio. Choose an event with counts."));
     return { element };
   }
   const side = app.base ? Side.Difference : Side.New;
@@ -205,7 +205,7 @@ async function show(app: App): Promise<Shown> {
       count: g.edges.length, load: (first, count) => Promise.resolve(g.edges.slice(first, first + count).map((e) => {
         const from = g.nodes[e.from]!, to = g.nodes[e.to]!,
           id = from.name && to.name && !from.cycle && !to.cycle ? from.name.func + "-" + to.name.func : "";
-        // With a base a sum of several calls ("others") has a difference alone.
+        // With a base a sum of several calls ("others") has a difference only.
         const on = (all: Value[], v: Value, scale: number): string[] => app.sides.map((s) => all.length ? app.text(s, all, scale)
           : s === side ? app.text(side, [v, undefined, v], scale) : "");
         return {

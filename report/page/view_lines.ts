@@ -22,7 +22,7 @@ async function show(app: App): Promise<Shown> {
   const addr = app.state.b === "addr" && (app.summary.has & 2) !== 0, element = h("div");
   const by = addr ? By.Addr | By.Line | By.Func : app.base ? By.Line | By.Align : By.Line, side = app.base ? Side.Difference : Side.New;
   const what_ = addr ? "insn" : "line", order = orderOf(app, side), values = new Values(app);
-  // Groups are those of the functions that the lines are of.
+  // Groups are those of the lines' functions.
   const grouped = groupNames[app.state.g ?? ""], split = grouped ? by | By.Func : by;
   for (const e of app.events) values.add(Of.Self, e, "self", { share: true, parent: !!grouped, what: what_ });
   const cells = values.cells.map(() => true);
@@ -66,7 +66,7 @@ async function show(app: App): Promise<Shown> {
       ? h("a", { class: "main", href: app.href({ v: "source", w: r.file, l: String(r.line) }), title: place },
         h("bdi", {}, clip(place)))
       : h("span", {}, place);
-    // With a filter, and in groups, a line stands there for each function that it is in.
+    // With a filter, and in groups, a line has a row for each function that it belongs to.
     const of = !addr && r.func ? h("span", {}, link, " ", app.link(r.func)) : link;
     const at = addr && r.func ? h("span", {}, h("a", {
       class: "main", href: app.href({ v: "assembly", f: r.func.hash, l: "0x" + r.addr.toString(16) }),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts and threads of the profile, in their order: what is selected alone counts, everywhere.
+// Parts and threads of the profile, in their order: every view counts the selected ones only.
 import type { Value } from "./core";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, wide } from "./element";
 import { sideNames } from "./app";
 import { csvOf } from "./table";
 
-const BARS = 2000; // of the time line
+const BARS = 2000; // in the time line
 
-// A row for each thread, a column for each part, in their order; a bar as high as what it cost. Each is a button that makes it
-// count, or not.
+// A row for each thread, a column for each part, in their order; the height of a bar is its cost. Each is a button that selects
+// or deselects the part.
 function timeLine(app: App, totals: Value[], chosen: Set<number>, event: number): HTMLElement | null {
   const { parts } = app.summary, lanes = new Map<string, number[]>();
   if (parts.length > BARS) return null;
@@ -21,7 +21,7 @@ function timeLine(app: App, totals: Value[], chosen: Set<number>, event: number)
   });
   const most = totals.reduce((all, v) => Math.max(all, v.approx), 0);
   const numbers = [...new Set(parts.map((part) => part.part))].sort((a, b) => Number((a ?? 0n) - (b ?? 0n)));
-  // Parts without a number, or twice the same in one row, stand one behind another.
+  // Parts without a number, or with the same number in one row, are in sequence.
   const place = (lane: number[], i: number): number => {
     const own = lane.map((k) => parts[k]!.part);
     return new Set(own).size === own.length && !own.includes(null) ? numbers.indexOf(parts[i]!.part) : lane.indexOf(i);
@@ -43,7 +43,7 @@ function timeLine(app: App, totals: Value[], chosen: Set<number>, event: number)
     }
     return h("div", {}, h("div", { class: "where" }, name), row);
   });
-  return wide(h("div", { class: "timeline", role: "group", "aria-label": "Time line: press what shall count" }, ...rows));
+  return wide(h("div", { class: "timeline", role: "group", "aria-label": "Time line: select the parts to count" }, ...rows));
 }
 
 async function show(app: App): Promise<Shown> {
@@ -82,7 +82,7 @@ async function show(app: App): Promise<Shown> {
   const table = h("table", { id: "quern-parts", "aria-label": "Parts" }, h("thead", {}, h("tr", {},
     ...heads.map((text) => h("th", { scope: "col", class: text === "Bar" || text === "What" ? "name" : null }, text)))), body);
   const element = h("div", {}, h("h2", {}, "Parts"), h("p", { class: "note" },
-    "What is selected alone counts, in every view."),
+    "Every view counts the selected parts only."),
     h("div", { class: "bar" }, button("Apply", apply), button("All", () => app.set({ p: "" })),
       ...(threads.length > 1 ? threads.slice(0, 20).map((t) => button("Thread " + t, () => app.set({
         p: parts.flatMap((part, i) => part.thread === t ? [i] : []).join("."),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The runs of a series: a column each, of totals and of functions, and how the last differs from the first.
+// The runs of a series: a column each, of totals and of functions, and the difference between last and first.
 import { Of } from "./core";
 import type { Value } from "./core";
 import type { App, Shown, View } from "./app";
@@ -11,13 +11,13 @@ import { csvOf, Table } from "./table";
 
 const WIDTH = 72, HEIGHT = 18; // of the line that goes from run to run
 
-// What stands in a column's head: enough of the names to tell the runs apart.
+// The head of a column: enough of the names to tell the runs apart.
 function names(app: App): string[] {
   const short = app.summary.runs.map((run) => base(run.name));
   return short.map((name, i) => short.indexOf(name) === short.lastIndexOf(name) ? name : i + 1 + " " + name);
 }
 
-// From run to run, from zero up; the numbers stand beside it.
+// From run to run, from zero up; the numbers are beside it.
 function course(values: Value[]): SVGElement {
   const most = Math.max(...values.map((v) => Math.abs(v.approx))) || 1;
   const at = values.map((v, i) => [2 + (WIDTH - 4) * (values.length > 1 ? i / (values.length - 1) : 0),
@@ -56,7 +56,7 @@ async function totals(app: App): Promise<HTMLElement> {
   return h("section", {}, h("h3", {}, "Totals ", csvOf(table, "runs")), wide(table));
 }
 
-// "-run.2", "+run.difference": the order is one of this view alone.
+// "-run.2", "+run.difference": this view has an order of its own.
 function orderOf(app: App): { by: By; descending: boolean; id: string } {
   const found = /^([-+])run\.(\d+|difference)$/.exec(app.state.s ?? "");
   const last = app.summary.runs.length - 1;
@@ -106,7 +106,7 @@ async function functions(app: App): Promise<{ element: HTMLElement; table: Table
 
 async function show(app: App): Promise<Shown> {
   const element = h("div", {}, h("h2", {}, "Series: " + app.summary.runs.length + " runs"), h("p", { class: "note" },
-    "Each run has a column, in the order in which they were named; the other views show their sum, or that of the parts " +
+    "Each run has a column, in the order of the command line; the other views show their sum, or that of the parts " +
     "that are selected. A function is the same in all runs when object, file and name are."));
   element.append(await totals(app));
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A source file with what its lines cost: heat by any event or ratio, calls below the lines, lines without a cost,
-// where inlined code went. With a base both versions, aligned.
+// A source file with the costs of its lines: heat by any event or ratio, calls below the lines, lines without a cost,
+// and the functions into which code was inlined. With a base both versions, aligned.
 import { NONE, Side } from "./core";
 import type { Source, Value } from "./core";
 import type { Name, Site } from "./api";
@@ -11,12 +11,12 @@ import { button, h, percent, svg } from "./element";
 import { Table } from "./table";
 import type { Column, Row } from "./table";
 
-export const LEAST = 100n; // counts that a line or instruction needs for a ratio to be hot
+export const LEAST = 100n; // minimum count of a line or instruction for a ratio to be hot
 const FILES = 300;  // in the list of files
 
 const states = ["", "The source was not found.", "The source was left out (--source).",
   "The source was left out (--max-size).",
-  "The source was changed after the profile was written: lines may be others.", "",
+  "The source was changed after the profile was written: lines may differ.", "",
   "The source was not read: the profile was not recorded where this report was made (-I)."];
 
 export const minus = (a: Value, b: Value): Value => ({
@@ -57,8 +57,8 @@ function texts(source: Source): Map<number, string> {
   return lines;
 }
 
-// The values of a line on all sides: those of the old file at its old number. With a base what costs nothing on a side
-// is not there: the number may be another line's.
+// The values of a line on all sides: those of the old file at its old number. With a base a value of zero on a side
+// is left out: the number may be another line's.
 function merge(byLine: Map<number, Value[][]>, old: number, now: number, events: number,
   both: boolean): Value[][] | null {
   const at = (line: number, side: Side): Value[][] | undefined => {
@@ -93,7 +93,7 @@ function callsOf(sites: Map<number, Site[]>, old: number, now: number, events: n
   return [...calls.values()];
 }
 
-// The file that is asked for, else that of the function, else the dearest.
+// The file of the state, else that of the function, else the most expensive.
 async function fileOf(app: App, files: { name: string }[]): Promise<string> {
   if (app.state.w !== undefined) return app.state.w;
   if (app.func !== NONE) {
@@ -109,7 +109,7 @@ class SourceView implements Shown {
   private rows: (LineRow | { call: Call; of: LineRow })[] = [];
   private heat = new Map<LineRow, number>();
 
-  // `func`: its lines alone, without what is around the table; NONE: the file that the state names.
+  // `func`: only its lines, without the controls; NONE: the file that the state names.
   constructor(private readonly app: App, private readonly func = NONE) {}
 
   private heatEvent(): number {
@@ -137,7 +137,7 @@ class SourceView implements Shown {
     await this.fill(name, events, funcs);
   }
 
-  // A function's lines in its own file. False: there is nothing to show.
+  // A function's lines in its own file. False: there are none.
   async part(n: Name): Promise<boolean> {
     const { app } = this, file = n.file ? await app.client.ask("fileOf", n.file) : NONE;
     if (file === NONE) return false;
@@ -214,7 +214,7 @@ class SourceView implements Shown {
         gap = true;
         continue;
       }
-      // Within what ran, what looks like code and has no cost.
+      // Inside executed code: a line that looks like code and has no cost.
       const cold = !values && !calls.length && !!text && (n || o) > least && (n || o) < most &&
         /\w.*[;({]|return|else/.test(text) &&
         !/^\s*(\/\/|\/?\*|#)/.test(text);
@@ -251,7 +251,7 @@ class SourceView implements Shown {
     return h("p", { class: "note" }, "Heat by " + this.app.eventName(heat) + " ", scale,
       ratio ? ", lines with at least " + LEAST + " " + this.app.eventName(0) +
         " only. " : " (root of the share of the most expensive line). ",
-      h("span", { class: "cold" }, "Dashed"), " lines within what ran have no cost: they never ran, or hold no code. ",
+      h("span", { class: "cold" }, "Dashed"), " lines inside executed functions have no cost: they never ran, or contain no code. ",
       now.path ? "Found at " : null, now.path ? h("bdi", {}, now.path) : null);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The first screen: where the costs arise, why, in which lines, what changed, and how sure that is.
+// The first screen: where the costs arise, why, in which lines, what changed, and how accurate that is.
 import { Of, Side } from "./core";
 import type { Value } from "./core";
 import type { Name } from "./api";
@@ -11,7 +11,7 @@ import { csvOf, Table } from "./table";
 
 const TEN = 10, MANY = 100000; // functions
 
-// The bar of estimated cycles: pieces with their names and shares as text, so that colour is not alone.
+// The bar of estimated cycles: pieces with their names and shares as text, since colour is never the only sign.
 export function whyBar(app: App, values: Value[], of: string): HTMLElement {
   const sum = values.reduce((all, v) => all + Math.max(0, v.approx), 0);
   const text = app.summary.why.map((name, i) => name + " " + percent(values[i]!.approx, sum)).join(", ");
@@ -29,7 +29,7 @@ export function whyLegend(app: App): HTMLElement {
     name + " "]));
 }
 
-// A rate, marked where it is over twice the program's.
+// A rate, marked where it is more than twice the program's.
 export function rate(v: Value | undefined, program: Value | undefined, old?: Value): HTMLElement {
   const high = !!v && !!program && v.approx > 2 * program.approx && v.approx > 0.001;
   return h("span", { class: high ? "high" : null, title: high ? "more than twice the program's" : null },
@@ -75,7 +75,7 @@ function totals(app: App): HTMLElement {
 
 // ---- Where, and why ----
 
-async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
+async function mostExpensive(app: App, of: Of, title: string): Promise<HTMLElement> {
   const order = await app.client.ask("order", app.filter, { of, event: app.event, side: Side.New, descending: true });
   const funcs = order.slice(0, TEN), values = new Values(app);
   values.add(of, app.event, title, { share: true, sort: false, what: of === Of.Self ? "self" : "incl" });
@@ -84,7 +84,7 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
   const bars = why || rates.length ? await app.client.ask("why", funcs, of, app.upTo) : null;
   const all = rates.length ? await app.client.ask("why", null, of, Side.New) : null;
   const view = new Table({
-    label: "Dearest functions, " + title, columns: [
+    label: "Most expensive functions, " + title, columns: [
       ...values.columns, { id: "name", title: "Function", name: true },
         ...(why ? [{ id: "why", title: "Why", name: true }] : []),
       ...rates.map((name) => ({ id: name, title: name })),
@@ -102,17 +102,17 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
       };
     })),
   });
-  return h("div", {}, h("h3", {}, title === "self" ? "Alone (self) " : "With what they call (inclusive) ",
-    view.csvButton("dearest")), view.element);
+  return h("div", {}, h("h3", {}, title === "self" ? "Self cost " : "Inclusive cost ",
+    view.csvButton("most-expensive")), view.element);
 }
 
 async function where(app: App): Promise<HTMLElement> {
-  const lists = [await dearest(app, Of.Self, "self")];
-  if (app.calls) lists.unshift(await dearest(app, Of.Inclusive, "incl."));
+  const lists = [await mostExpensive(app, Of.Self, "self")];
+  if (app.calls) lists.unshift(await mostExpensive(app, Of.Inclusive, "incl."));
   return h("section", {}, h("h2", {}, "Where: the most expensive functions in " + app.eventName(app.event)),
     app.calls ? null : h("p", { class: "note" },
       "This profile has no calls (quern run --calls=yes records them): inclusive " +
-      "costs, callers, call graph and flame graph are not there; lines, sources and the treemap are."),
+      "costs, callers, call graph and flame graph are missing; lines, sources and the treemap are available."),
     app.summary.why.length ? whyLegend(app) : null, ...lists);
 }
 
@@ -157,7 +157,7 @@ async function lines(app: App): Promise<HTMLElement> {
   const section = h("section", {}, h("h2", {}, "Which lines"));
   const many = app.summary.funcs > MANY;
   if (many) {
-    // Millions of lines take a second and gigabytes for all events: for one, and when it is wanted.
+    // For all events, millions of lines take a second and gigabytes: so for one event, on request.
     section.append(button("Count the lines that make half of " + app.eventName(app.event),
       () => void fill(app, section, [app.event])));
     return section;
@@ -209,7 +209,7 @@ async function changed(app: App): Promise<HTMLElement> {
     h("p", {}, h("a", { href: app.href({ v: "compare" }) }, "All functions by difference")));
 }
 
-// ---- How sure ----
+// ---- Accuracy ----
 
 async function sure(app: App): Promise<HTMLElement> {
   const { names, sources, total } = await app.client.ask("sure", app.event), list = h("ul");
@@ -218,11 +218,11 @@ async function sure(app: App): Promise<HTMLElement> {
     list.append(h("li", {}, percent(names.approx, total.approx) + " of " + name + " in functions with a name"),
       h("li", {}, percent(sources.approx, total.approx) + " of " + name +
         " in functions whose source is in this file"));
-  for (const text of app.summary.folders) list.append(h("li", {}, "sources were sought below ", h("bdi", {}, text)));
+  for (const text of app.summary.folders) list.append(h("li", {}, "sources were searched in ", h("bdi", {}, text)));
   for (const text of [...app.summary.remarks, ...app.summary.leftOut]) list.append(h("li", {}, h("bdi", {}, text)));
   list.append(h("li", {},
     "all counts are exact; ≈ marks quotients, and hatched boxes of a flame graph are estimates between two bounds"));
-  return h("section", {}, h("h2", {}, "How sure"), list);
+  return h("section", {}, h("h2", {}, "Accuracy"), list);
 }
 
 export const summaryView: View = {
@@ -235,7 +235,7 @@ export const summaryView: View = {
     element.append(await where(app));
     if (app.base) element.append(await changed(app));
     element.append(await why(app));
-    // What takes all of the profile comes once it is there, and behind what is seen first.
+    // Sections that need the whole profile come when it is loaded, below the first screen.
     const rest = h("div");
     element.append(rest);
     let gone = false;

@@ -21,7 +21,7 @@ function hrefOf(app: App, b: MapBox): string {
     q: "file:" + b.label });
 }
 
-// "; new 16, old 10, difference +6, factor ×1.60"; of callees and callers that is the function's, inclusive.
+// "; new 16, old 10, difference +6, factor ×1.60"; for callees and callers the function's inclusive cost.
 function changed(app: App, b: MapBox, kind: string): string {
   return b.sides.length ? (kind === "structure" ? "; " : "; function: ") + app.said(b.sides,
     app.scale(app.event)) : "";
@@ -60,7 +60,7 @@ async function show(app: App): Promise<Shown> {
   }
   if (app.summary.events[app.event]!.ratio) {
     element.append(h("p", { class: "note" }, app.eventName(app.event) +
-      " is a ratio: parts of it have no area. Choose an event that counts."));
+      " is a ratio: a ratio has no area. Choose an event with counts."));
     return { element };
   }
   const width = Math.max(280, (document.getElementById("quern-main")?.clientWidth ?? 1000) - 2);
@@ -107,7 +107,7 @@ async function show(app: App): Promise<Shown> {
       change: app.base, hatched: b.low !== b.high,
   }));
   if (!items.length) {
-    element.append(h("p", { class: "note" }, "Nothing costs anything in " + app.eventName(app.event) + "."));
+    element.append(h("p", { class: "note" }, "Nothing has a cost in " + app.eventName(app.event) + "."));
     return { element };
   }
   const picture = new Picture("Treemap", items, false, HIGH, undefined, zoomOf(state));
@@ -116,7 +116,7 @@ async function show(app: App): Promise<Shown> {
   return { element, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
 }
 
-// Each box, then what is in it.
+// Each box, then its members.
 function ordered(boxes: MapBox[]): MapBox[] {
   const inside = new Map<number, number[]>(), out: MapBox[] = [];
   boxes.forEach((b, i) => inside.set(b.parent, [...inside.get(b.parent) ?? [], i]));

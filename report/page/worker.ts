@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The worker: owns the core. Takes blocks as the page reads them, loads them, and answers requests. A
-// request is a method of Api by name; requests wait for nothing but the core, so the page stays quick.
+// request is a method of Api by name; requests wait for nothing except the core, so the page stays responsive.
 import { Core, What } from "./core";
 import { Api, early } from "./api";
 import { inflate } from "./file";
@@ -10,10 +10,10 @@ import { Reader } from "./reader";
 
 let api: Api | null = null;
 let core: Core | null = null;
-let needed: boolean[] = []; // by block: it must be there for link(); block 0 says which
-let left = 0;               // of those, still to come
-let more = 0;               // of all, still to come
-let ended = false;          // no more come
+let needed: boolean[] = []; // by block: link() waits for it; block 0 says which
+let left = 0;               // needed blocks still to come
+let more = 0;               // all blocks still to come
+let ended = false;          // no further blocks come
 
 const scope = self as unknown as { postMessage(m: FromWorker): void; onmessage: ((e: MessageEvent) => void) | null };
 
@@ -45,7 +45,7 @@ function loadBlock(m: ToWorker & { kind: "block" }): void {
   }
 }
 
-// Profiles that the user has chosen, in a page without one: read, packed and loaded at once.
+// Profiles that the user has chosen, in a page without one: read, packed and loaded in one step.
 async function read(m: ToWorker & { kind: "read" }): Promise<void> {
   try {
     const names = [...m.choice.files, ...m.choice.base];
@@ -72,7 +72,7 @@ async function read(m: ToWorker & { kind: "read" }): Promise<void> {
 function answer(m: ToWorker & { kind: "ask" }): void {
   try {
     if (!api) throw new Error("the report is not loaded yet");
-    if (more > 0 && !early.has(m.method)) throw new Error("the report is damaged, and lacks this");
+    if (more > 0 && !early.has(m.method)) throw new Error("the report is damaged: this part is missing");
     const method = api[m.method] as (...args: unknown[]) => unknown;
     scope.postMessage({ kind: "answer", id: m.id, result: method.apply(api, m.args) });
   } catch (e) {
@@ -80,16 +80,16 @@ function answer(m: ToWorker & { kind: "ask" }): void {
   }
 }
 
-// One at a time: blocks in their order, and what is asked before the next block, so that the first screen, which
-// block 0 suffices for, does not wait for all the others.
+// In turn: blocks in their order, and requests before the next block, since the first screen needs
+// only block 0 and does not wait for the others.
 const blocks: (ToWorker & { kind: "core" | "block" | "read" | "end" })[] = [];
 const asked: (ToWorker & { kind: "ask" })[] = [];
-let waiting: (ToWorker & { kind: "ask" })[] = []; // for blocks that are still to come
+let waiting: (ToWorker & { kind: "ask" })[] = []; // requests for blocks that are still to come
 let busy = false;
 
-// Blocks that go before the next request while another one waits for all of them: some tens of milliseconds.
+// Blocks loaded before the next request while another one waits for all of them: some tens of milliseconds.
 const BETWEEN = 16;
-let since = 0; // the last request: blocks
+let since = 0; // blocks since the last request
 
 async function work(): Promise<void> {
   busy = true;
@@ -114,7 +114,7 @@ async function work(): Promise<void> {
       if (core) await read(block);
     } else if (core) {
       loadBlock(block);
-      // Lets what was asked meanwhile come in.
+      // Lets pending messages come in.
       await new Promise((done) => setTimeout(done, 0));
     }
     if (waiting.length && (ended || more === 0)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// There is one thread, so what compares may stand in a variable.
+// There is one thread, so the comparison function may be in a variable.
 #include "report/reader/libc.h"
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ void qsort_r(void *base, size_t n, size_t size, int (*with)(const void *, const 
     qsort(base, n, size, compare);
 }
 
-// The compiler's library, which divides 128 bits, is compiled with guards of the stack.
+// The compiler's library, which divides 128 bits, is compiled with stack protection.
 uintptr_t __stack_chk_guard = 0x51756572;
 _Noreturn void __stack_chk_fail(void);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What the worker of a page without a profile calls, in this order: get() and add() for each file,
-// make(), then block() and size() of each block. Where something is refused, fault() is the
-// sentence that `quern report` would have ended with. An instance reads one report and is thrown
-// away with all of its memory, so nothing is freed that the next step does not need gone.
+// make(), then block() and size() of each block. When something is refused, fault() is the message
+// of `quern report`. An instance reads one report and is discarded with all its memory, so memory
+// is freed only where the next step needs it.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 For every golden profile that has events: the numbers in the page are those of `quern convert
 --to=json`, and with a base those of `quern diff`. Then hostile names, damaged and cut files, a page
 without JavaScript. With profiles named, only their totals, the
-numbers of functions and calls, and the costs of the 200 dearest functions. BROWSER=firefox does what Firefox can. Prints TAP; called by
+numbers of functions and calls, and the costs of the 200 most expensive functions. BROWSER=firefox does what Firefox can. Prints TAP; called by
 make check-report, check-report-firefox and check-report-big, from the root of the tree."""
 import base64
 import glob
@@ -116,7 +116,7 @@ def check_pictures(browser):
             [["820", "820", "100.0 %", "0"], ["400", "400", "48.8 %", "1"]], faults)
     browser.view("v=flame&hi=" + hashes["main"])
     compare("flame without main", browser.run("return document.querySelector('#quern-main').textContent.includes("
-                                              "'Focus and hidden functions leave nothing')"), True, faults)
+                                              "'The filters leave nothing to show')"), True, faults)
     browser.view("v=flame&t=1&fo=" + hashes["func1"])
     compare("flame with focus", len(texts_of(browser, "#quern-flame")), 4, faults)
     browser.view("v=treemap&t=1")
@@ -144,7 +144,7 @@ def check_pictures(browser):
                 (x, y, w, h), (p, q, r, s) = boxes[a], boxes[b]
                 if a < b and x < p + r and p < x + w and y < q + s and q < y + h:
                     faults.append("%s lies on %s: %s" % (a, b, boxes))
-        # An arrow along the calls, from main to the dearest callee, and back.
+        # An arrow along the calls, from main to the most expensive callee, and back.
         forth, back = {"": (Keys.DOWN, Keys.UP), "left": (Keys.RIGHT, Keys.LEFT), "below": (Keys.UP, Keys.DOWN)}[way]
         walk = []
         browser.run("[...document.querySelectorAll('svg.graph a.node')].find((a) => a.ariaLabel.startsWith('main')).focus()")
@@ -402,7 +402,7 @@ def check_keys(browser):
     browser.press(Keys.ENTER, Keys.ENTER)
     compare("opened", (at()["v"], browser.run("return document.querySelector('h2').textContent")), ("function", "func1"), faults)
     browser.press("u")
-    compare("u: the dearest caller", browser.run("return document.querySelector('h2').textContent"), "main", faults)
+    compare("u: the most expensive caller", browser.run("return document.querySelector('h2').textContent"), "main", faults)
     browser.driver.back()
     browser.settle()
     compare("back", browser.run("return document.querySelector('h2').textContent"), "func1", faults)
@@ -794,7 +794,7 @@ def check_damage(browser, path="tests/golden/calls.callgrind"):
         ("a byte of block 0 changed", html[:at] + other + html[at + 1:], "block 0"),
         ("no base64", html[:at] + "!" + html[at + 1:], "block 0"),
         ("a block is missing", html[:blocks[1].start()] + html[blocks[1].end():], "blocks"),
-        ("the end is missing", html[:blocks[1].end()], "cut off"),
+        ("the end is missing", html[:blocks[1].end()], "truncated"),
     ]
     for name, text, word in cases:
         faults = []
@@ -1024,9 +1024,9 @@ def check_changes(browser):
             [["main", "1", "1", "0", "×1.00", "100", "160", "+60", "×1.60", "f"], ["main", "", "", "+2", "", "", "", "+40", "", "other callees"]], faults)
     browser.view("v=graph&ln=0&f=" + main)
     compare("tips of calls", sorted(browser.run("return [...document.querySelectorAll('svg.graph path.call title')].map((t) => t.textContent)")),
-            ["main calls f 0 times for +60 (+26.1 % of Ir); cost: old 100, new 160, difference +60, factor ×1.60; "
+            ["main calls f: 0 calls, +60 inclusive (+26.1 % of Ir); cost: old 100, new 160, difference +60, factor ×1.60; "
              "calls: old 1, new 1, difference 0, factor ×1.00",
-             "main calls g +2 times for +40 (+17.4 % of Ir); cost: old 0, new 40, difference +40, factor new; "
+             "main calls g: +2 calls, +40 inclusive (+17.4 % of Ir); cost: old 0, new 40, difference +40, factor new; "
              "calls: old 0, new 2, difference +2, factor new"], faults)
     browser.view("v=flame&t=1")
     compare("flame graph", texts_of(browser, "#quern-flame"), [
@@ -1118,7 +1118,7 @@ def check_flow(browser):
     quern("report", "-o", base + ".html", base + ".out")
     browser.open(base + ".html")
     browser.view(view)
-    compare("without jumps", "--collect-jumps=yes does that" in browser.run("return document.querySelector('#quern-main .note').textContent"), True, faults)
+    compare("without jumps", "--collect-jumps=yes counts them" in browser.run("return document.querySelector('#quern-main .note').textContent"), True, faults)
     compare("console", browser.complaints(), [], faults)
     test("control flow: blocks, counts and shares worked by hand", faults)
 
@@ -1166,7 +1166,7 @@ def check_size(browser):
     summary = browser.ask("summary")
     compare("functions", (summary["funcs"], len(summary["leftOut"])), (200, 1), faults)
     rows = [browser.ask("lines", f, 1) for f in (0, 199)]
-    compare("lines of the dearest, of the cheapest", [len(r) for r in rows], [2000, 0], faults)
+    compare("lines of the most expensive, of the cheapest", [len(r) for r in rows], [2000, 0], faults)
     self_cost = int(browser.ask("rows", [199])[0]["self"][0][0]["exact"])
     compare("the cheapest's self cost is there", self_cost > 0, True, faults)
     test("--max-size", faults)
@@ -1264,7 +1264,7 @@ def check_empty(browser):
     compare("a series", drop(browser, twice, series=True, fragment="v=series"), "", faults)
     browser.settle()
     compare("its columns", [r[1:4] for r in texts_of(browser, "#quern-runs")], [["820", "820", "0"]], faults)
-    compare("a series of one", drop(browser, twice[:1], series=True), "a series is of two profiles or more", faults)
+    compare("a series of one", drop(browser, twice[:1], series=True), "a series needs two profiles or more", faults)
     compare("hostile names", drop(browser, [("</script><img src=x>.out", b"events: Ir\nfn=<b>\n1 1\n")]), "", faults)
     compare("title", browser.run("return document.title"), "</script><img src=x>.out", faults)
     compare("foreign elements", browser.run("return document.querySelectorAll('img, iframe').length"), 0, faults)
@@ -1385,7 +1385,7 @@ def check_large(path):
     summary = browser.ask("summary")
     compare("functions", summary["funcs"], len(profile["functions"]), faults)
     compare("edges", summary["edges"], len(profile["edges"]), faults)
-    # The dearest functions by their number in the report: each cost as convert says.
+    # The most expensive functions by their number in the report: each cost as convert says.
     wanted = {key(f): f for f in profile["functions"]}
     for row in browser.ask("rows", list(range(LARGE))):
         f = wanted.get(key(row))
