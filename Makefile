@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# The one Makefile. It owns the targets that people type and the order of the build; what is built,
-# each folder says in its own fragment mk/<folder>.mk (see mk/README.md). `make` alone never
+# The only Makefile. It has the targets that people type and the order of the build; each folder's
+# fragment mk/<folder>.mk says what is built there (see mk/README.md). `make` alone never
 # installs anything: only `make run` and `make check` call scripts/deps.
 
 MAKEFLAGS += --no-builtin-rules
@@ -16,7 +16,7 @@ VERSION := 0.1.0
 include mk/common.mk
 include $(filter-out mk/common.mk,$(sort $(wildcard mk/*.mk)))
 
-# ---- What is watched: another compiler or other flags rebuild the objects ----
+# ---- Watched variables: another compiler or other flags rebuild the objects ----
 ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
 flags_now := $(strip $(CC) $(HOST_CFLAGS) $(ASAN_CFLAGS) $(FLAGS_WATCH) $(CPPFLAGS) $(CFLAGS))
 ifneq ($(file <$(FLAGS_STAMP)),$(flags_now))
@@ -35,7 +35,7 @@ all: $(ALL)
 	@:
 
 # ---- The two commands ----
-# Both start a second make after scripts/deps: fragments look at the machine while they are read.
+# Both start a second make after scripts/deps, since fragments look at the machine while make reads them.
 .PHONY: run run-build check check-built check-now
 run:
 	@scripts/deps build
@@ -50,8 +50,8 @@ check:
 	+@$(MAKE) --no-print-directory $(jobs) CHECK_BUILT=yes check-built
 	+@$(MAKE) --no-print-directory check-now
 
-# Everything that the checks are made of, by one make: when they run, two at a time, each by a make
-# of its own, nothing is left to build that both would write. Their recipes are not executed then.
+# One make builds everything that the checks need: later two checks run at a time, each by its own
+# make, and both would write the same files. The recipes of the checks are not executed here.
 ifdef CHECK_BUILT
 $(CHECKS): private SHELL := /bin/true
 endif
@@ -60,7 +60,7 @@ check-built: all $(or $(T),$(CHECKS))
 
 # T=check-unit runs only that target; TIMEOUT is the number of seconds that one target may take,
 # JOBS how many are run at a time.
-# The longest go first, so that none is left alone at the end.
+# The longest go first, so none runs alone at the end.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n : 4)))
 LONGEST := check-state check-report check-cli check-guest check-compilers check-control check-calls
 in_order = $(foreach c,$(LONGEST),$(filter $(c),$(CHECKS))) $(filter-out $(LONGEST),$(CHECKS))
@@ -73,7 +73,7 @@ $(BUILD)/bench/example: bench/example.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O1 -g -fno-inline $(WARNINGS) $(WERROR_FLAG) -o $@ $<
 
-# ---- Checks of the house itself ----
+# ---- Checks of the tree itself ----
 .PHONY: check-headers check-house check-compilers check-install format-check
 CHECKS += check-headers check-house check-compilers
 
@@ -90,11 +90,11 @@ check-headers:
 check-house: all
 	@BUILD='$(BUILD)' scripts/test-house
 
-# The compilers' whole build: kept apart, so that the objects of the ordinary one stay.
+# The compilers' whole build: in folders of its own, so the objects of the ordinary build stay.
 check-compilers:
 	+@MAKE='$(MAKE)' BUILD='$(BUILD)' CC='$(CC)' scripts/test-compilers
 
-# As soon as there is something to install.
+# Where there is something to install.
 ifneq ($(filter $(BUILD)/bin/quern,$(ALL)),)
 CHECKS += check-install
 endif
@@ -104,7 +104,7 @@ check-install: all
 format-check:
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 
-# ---- Targets that fragments define; without the fragment they say so ----
+# ---- Targets that fragments define; without the fragment they print why ----
 # bench/ and fuzz/ are folders: to make, a target of that name without a rule would be up to date.
 later := bench soak fuzz bench-tools
 here := $(patsubst %:,%,$(shell grep -ohE '^[a-z-]+:' mk/*.mk))

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
-static size_t seen; // so that nothing of what is read is left out
+static size_t seen; // makes every result count as used
 
 static uint32_t name_of(void *ctx, Dwarf_Die *die, const char *scope)
 {
@@ -54,7 +54,7 @@ static void walk(Dwarf_Die *unit)
 
         for (unsigned n = 0; b; b = b->outer)
             if (n++ > 1000)
-                abort(); // in a circle
+                abort(); // a circle
     }
     inlines_free(in);
 }

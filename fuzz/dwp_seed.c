@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the first packages for dwp.c are made of: bodies in bodies, in ranges apart.
+// The source of the first packages for dwp.c: nested functions, with ranges apart.
 static inline __attribute__((always_inline)) int twice(int x)
 {
     if (__builtin_expect(x == 12345, 0))

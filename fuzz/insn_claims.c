@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// insn_claims [-n TRIALS] [-s SEED]: holds what engine/x86/decode.c says of every form of every
-// instruction against what the processor does. Each form is executed in this process, on random
-// registers, flags and memory, and again with everything changed of which the decoder says that the
-// instruction does not look at it:
+// insn_claims [-n TRIALS] [-s SEED]: compares what engine/x86/decode.c says of every form of every
+// instruction with the processor. Each form is executed in this process, on random
+// registers, flags and memory, and again with everything changed that the instruction does not read
+// according to the decoder:
 //
 //   flags_kill   flags that it overwrites whatever they were (and does not read): the engine
 //                leaves them clobbered before it
@@ -144,7 +144,7 @@ static void rnd_fill(uint8_t *p, size_t n)
 
 // ---- Forms ----
 
-// Instructions that change what this program stands on, or give another result each time.
+// Instructions that change this program's own environment, or give another result each time.
 static bool banned(ZydisMnemonic m)
 {
     switch ((int)m) {
@@ -165,7 +165,7 @@ static bool banned(ZydisMnemonic m)
     case ZYDIS_MNEMONIC_RDRAND:
     case ZYDIS_MNEMONIC_RDSEED:
     case ZYDIS_MNEMONIC_RDPID:
-    case ZYDIS_MNEMONIC_CPUID: // one id for each processor
+    case ZYDIS_MNEMONIC_CPUID: // differs between processors
     case ZYDIS_MNEMONIC_LSL:
     case ZYDIS_MNEMONIC_SGDT:
     case ZYDIS_MNEMONIC_SIDT:
@@ -184,7 +184,7 @@ static bool writes_segment(const struct insn *in)
     return op[0] == 0x8e || (op[0] == 0x0f && (op[1] == 0xa1 || op[1] == 0xa9));
 }
 
-// The `number`th form: legacy first, then VEX and EVEX. False behind the last.
+// The `number`th form: legacy first, then VEX and EVEX. False after the last.
 static bool make_form(uint8_t *b, uint32_t number)
 {
     static const uint8_t pps[] = { 0, 0x66, 0xf3, 0xf2 };
@@ -201,9 +201,9 @@ static bool make_form(uint8_t *b, uint32_t number)
     enc = number;
     if (enc > 2)
         return false;
-    *b = 0x06; // no instruction
+    *b = 0x06; // not an instruction
     if ((enc || map >= 2) && reg && opcode < 0xf0 && (opcode < 0x71 || opcode > 0x73))
-        return true; // no group
+        return true; // not a group
     if (enc == 0) {
         if (pp)
             b[n++] = pps[pp];
@@ -251,7 +251,7 @@ static uint64_t address_of(const struct memref *r, const uint64_t *regs)
     return r->flags & MEMREF_A32 ? (uint32_t)a : a;
 }
 
-// Bytes of the arena that lie in a reference with one of these flags.
+// Bytes of the arena that are in a reference with one of these flags.
 static void mark_refs(const struct insn *in, const uint64_t *regs, uint8_t flags, bool *in_ref)
 {
     memset(in_ref, 0, SIZE);
@@ -278,7 +278,7 @@ static bool refs_claimed(const struct insn *in)
     case ZYDIS_MNEMONIC_XSAVE64:
     case ZYDIS_MNEMONIC_XSAVEC:
     case ZYDIS_MNEMONIC_XSAVEC64:
-    case ZYDIS_MNEMONIC_CLZERO: return false; // documented as none
+    case ZYDIS_MNEMONIC_CLZERO: return false; // documented without references
     default: return true;
     }
 }
@@ -309,10 +309,10 @@ struct outcome {
 
 static void execute(const struct state *s, const uint8_t *memory, struct outcome *o)
 {
-    // On a machine whose hypervisor has page tables of its own (PVM), one vector instruction in a
-    // million or so is said to be invalid, and is valid when it is executed again.
+    // On a machine whose hypervisor has page tables of its own (PVM), about one vector instruction
+    // in a million is reported as invalid, and is valid when it is executed again.
     for (int again = 0; again < 3; again++) {
-        memset(arena - 1024, 0x55, 4096); // what is not looked at
+        memset(arena - 1024, 0x55, 4096); // filler that must not be read
         memcpy(arena, memory, SIZE);
         state_in = *s;
         o->sig = state_run();
@@ -377,7 +377,7 @@ static bool try_once(const struct insn *in, int *faults)
     if (in->flags & INSN_F_REP)
         s.regs[1] = rnd(20);
     else if (!rnd(8))
-        s.regs[1] = 0; // which some fault without
+        s.regs[1] = 0; // some instructions fault without it
     s.flags = 0x202 | (rnd64() & FLAGS_ARITH);
     rnd_fill(memory, SIZE);
     if (!rnd(4))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // insn_cmp [-q] EXPECTED ACTUAL: compares the records that two runs of a program of insn_gen wrote,
-// and says for each snippet that differs in what. insn_cmp -u FILE lists the indexes of which every
-// record says illegal instruction. Exit status 1 when they differ. -q: only the index of each. The
-// layout is that of insn_guest.S.
+// and names the differing fields of each snippet. insn_cmp -u FILE lists the indexes for which
+// every record says illegal instruction. Exit status 1 when they differ. -q: only the index of
+// each. The layout is that of insn_guest.S.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>

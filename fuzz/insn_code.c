@@ -130,7 +130,7 @@ void code_print(const struct code_entry *e, size_t n, uint64_t seed, bool labels
     printf("// Made by fuzz/insn_gen -s %" PRIu64 "\n\t.section .snippets, \"ax\", @progbits\n",
            seed);
     printf("\t.globl snippets, snippets_end\nsnippets:\n\t.quad snippet_exit\n");
-    // the code itself; the slot is its first quad
+    // the code itself; its first quad is the slot
     for (size_t i = 8; i < code_size;) {
         size_t end = i + 1;
 

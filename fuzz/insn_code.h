@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The code of one program of insn_gen.c while it grows, and the
-// assembly that it becomes: the snippets, the pool of random data from which insn_guest.S fills
-// memory and registers, and the table of snippets. What the code is, insn_gen.c decides.
+// The code of one program of insn_gen.c as it grows, and the
+// assembly made of it: the snippets, the pool of random data from which insn_guest.S fills
+// memory and registers, and the table of snippets. insn_gen.c decides what the code is.
 #ifndef QUERN_FUZZ_INSN_CODE_H
 #define QUERN_FUZZ_INSN_CODE_H
 
@@ -20,7 +20,7 @@ struct code_entry {
     uint64_t index;
 };
 
-extern uint64_t code_base;  // where it will lie
+extern uint64_t code_base;  // its address at run time
 extern uint8_t *code_bytes; // from code_base on; moves as it grows
 extern size_t code_size;
 
@@ -29,16 +29,16 @@ void code_put8(uint32_t b);
 void code_put32(uint32_t v);
 void code_put64(uint64_t v);
 
-// mov of a constant, as short as can be.
+// The shortest mov of a constant.
 void code_mov(uint32_t reg, uint64_t v);
 
-// What the next bytes are, for the reader of the assembly; every instruction begins with one.
+// A note on the next bytes, for the reader of the assembly; every instruction begins with one.
 __attribute__((format(printf, 1, 2))) void code_note(const char *format, ...);
 
 uint64_t code_here(void);
 
-// Writes the assembly to standard output; the pool is made of the next random numbers. labels: each
-// snippet gets one.
+// Writes the assembly to standard output; the pool consists of the next random numbers. labels:
+// each snippet gets one.
 void code_print(const struct code_entry *e, size_t n, uint64_t seed, bool labels);
 
 #endif

@@ -263,7 +263,7 @@ bool forms_decode(struct piece *p, size_t n)
     return true;
 }
 
-// Bytes behind the opcode: modrm, sib, displacement, immediate; as many as there may be.
+// Bytes after the opcode: modrm, sib, displacement, immediate; the maximum.
 static void random_tail(uint8_t *b, const struct combo *c)
 {
     uint32_t k = rnd(100);
@@ -308,7 +308,7 @@ bool forms_random(struct piece *p, const struct combo *c, bool low)
     if (c->enc == ENC_LEGACY) {
         if (chance(c->mem ? 8 : 1))
             p->bytes[n++] = 0xf0;
-        if (chance(6)) // another repeat or size prefix, which may mean something or nothing
+        if (chance(6)) // another repeat or size prefix, with or without effect
             p->bytes[n++] = pps[1 + rnd(3)];
         if (c->pp)
             p->bytes[n++] = pps[c->pp];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The dictionary of instruction forms from which insn_gen.c draws, and random instructions of a
-// form. What an instruction is given to work on, and the code around it, is insn_gen.c's.
+// form. The operands of an instruction, and the code around it, are insn_gen.c's.
 #ifndef QUERN_FUZZ_INSN_FORMS_H
 #define QUERN_FUZZ_INSN_FORMS_H
 
@@ -26,7 +26,7 @@ struct piece {
 // Instruction sets that this machine lacks: forms of theirs are drawn rarely. By ZydisISASet.
 extern bool forms_missing[ZYDIS_ISA_SET_MAX_VALUE + 1];
 
-// Makes the dictionary. First of all.
+// Makes the dictionary. Called first.
 void forms_make(void);
 
 // A form: first the encoding, then the mnemonic, then one of its forms.
@@ -35,7 +35,7 @@ const struct combo *forms_draw(void);
 // A form of this instruction set; NULL: there is none.
 const struct combo *forms_of_isa(uint32_t isa);
 
-// An instruction of this form, its free bits drawn. False: what came out is none. low: addresses of
+// An instruction of this form, its free bits drawn. False: the result is none. low: addresses of
 // 32 bits may be used.
 bool forms_random(struct piece *p, const struct combo *c, bool low);
 
@@ -45,8 +45,8 @@ bool forms_decode(struct piece *p, size_t n);
 // Of AMX: nearly all of them are illegal before ldtilecfg.
 bool forms_uses_tiles(uint32_t isa);
 
-// What may not be tried: it changes the world (system calls, protection keys), depends on time or
-// the processor it runs on, waits, or branches, which insn_gen.c has units for.
+// Instructions that are not drawn: with side effects (system calls, protection keys), dependent on
+// time or the processor, waiting ones, or branches, which insn_gen.c has units for.
 bool forms_banned(const ZydisDecodedInstruction *zi);
 
 #endif

@@ -8,10 +8,10 @@
 //
 // Instructions are drawn (insn_forms.c) from every encoding that Zydis knows: first the mnemonic,
 // then an encoding of it, then its free bits. Where an instruction uses memory, moves in front of
-// it give its address registers values that lead into the arena (or, now and then, to where a fault
-// is certain). Every snippet has random numbers of its own, and every unit of a snippet, so that
+// it load its address registers with values that point into the arena (or, now and then, to where a
+// fault is certain). Every snippet has random numbers of its own, and every unit of a snippet, so
 // one can be made again without the others (-o), and units left out (-d 3,5): that is how a failure
-// is made small.
+// is reduced.
 //
 // Zydis is also the engine's decoder. What both get wrong shows in what the processor does: the
 // result of the program.
@@ -70,9 +70,9 @@ static struct {
     int npending;
     uint64_t fs, gs;
     uint64_t regs[16];
-    bool x87, env; // has an instruction that remembers where it was; has one that tells
+    bool x87, env; // has an instruction that records its address; has one that reveals it
     bool may_fault;
-    int cut; // no flags are written from this unit on
+    int cut; // flags are not written from this unit on
     bool no_flags;
     bool tiles, transaction; // configured; inside of one
     uint32_t keep;           // registers that may not be written here
@@ -107,7 +107,7 @@ static int vector(ZydisRegister r)
     return -1;
 }
 
-// Where an access of `size` bytes shall go.
+// The address of an access of `size` bytes.
 static uint64_t good_target(uint32_t size)
 {
     uint32_t room = ARENA_SIZE - 1024 - (size > 64 ? size : 64), off = 512 + rnd(room),
@@ -161,7 +161,7 @@ static bool pin(struct pins *p, int reg, uint64_t v)
 static uint32_t size_of_operand(const struct piece *p, const ZydisDecodedOperand *o)
 {
     (void)p;
-    return o->size ? o->size / 8 : 2816; // xsave and its like
+    return o->size ? o->size / 8 : 2816; // xsave and the like
 }
 
 // Loads and stores of tiles
@@ -201,7 +201,7 @@ static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct 
     }
     if (vsib)
         t = arena_base + ARENA_SIZE / 2 - 256 + rnd(512);
-    // 16 rows of 64 bytes at most, as far apart as the index says
+    // 16 rows of 64 bytes at most, spaced by the index
     if (strided(p)) {
         t = bad ? t : arena_base + ARENA_SIZE / 2 - 32 + rnd(64);
         if (index >= 0 &&
@@ -209,7 +209,7 @@ static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct 
             return false;
     }
     if (p->zi.mnemonic == ZYDIS_MNEMONIC_ENTER || p->zi.mnemonic == ZYDIS_MNEMONIC_LEAVE)
-        t = arena_base + ARENA_SIZE / 2 + rnd(64) * 8; // it goes some way down from here
+        t = arena_base + ARENA_SIZE / 2 + rnd(64) * 8; // it continues some way down from here
     if (p->zi.meta.category == ZYDIS_CATEGORY_STRINGOP ||
         p->zi.meta.category == ZYDIS_CATEGORY_IOSTRINGOP)
         t = bad ? t : arena_base + 1024 + rnd(ARENA_SIZE - 2048);
@@ -219,7 +219,7 @@ static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct 
         uint64_t d = t - seg - (rip ? code_here() + 64 : 0);
 
         if (rip) {
-            // the instruction's own address is known only when its moves are out: mended by
+            // the instruction's own address is known only when its moves are out: fixed by
             // emit_piece()
             if (seg && !low)
                 return false;
@@ -246,7 +246,7 @@ static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct 
         return false;
     if (a32 && (arena_base >> 32 || (t - seg) >> 32))
         return false;
-    // the stack is where it is: what it pushes goes below
+    // the stack stays where it is: pushes go below
     if (base == 4 && index < 0 && o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN) {
         if (pins->is[4])
             return pins->val[4] > arena_base + 600 && pins->val[4] < arena_base + ARENA_SIZE - 600;
@@ -326,7 +326,7 @@ static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct 
     }
 }
 
-// What the piece does to what is known.
+// The effect of the piece on the known state.
 static void forget(const struct piece *p)
 {
     uint64_t rsp = s.k.val[4];
@@ -381,13 +381,13 @@ static bool allowed(const struct piece *p)
         return false;
     if (forms_uses_tiles(p->zi.meta.isa_set) && !s.tiles && !chance(3))
         return false;
-    // what commits; what the manuals do not say is taken back
+    // committing ones; an undocumented state is undone
     if (s.transaction &&
         (p->zi.mnemonic == ZYDIS_MNEMONIC_XEND || p->zi.meta.category == ZYDIS_CATEGORY_RDWRFSGS ||
          forms_uses_tiles(p->zi.meta.isa_set)))
         return false;
-    // EVEX.X with a general register: there are no more than 16, and what processors then read
-    // differs from run to run
+    // EVEX.X with a general register: there are no more than 16, and the register that processors
+    // then read differs from run to run
     if (p->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && p->zi.raw.modrm.mod == 3 &&
         !p->zi.raw.evex.X) {
         for (int i = 0; i < p->zi.operand_count; i++) {
@@ -416,7 +416,7 @@ static bool allowed(const struct piece *p)
             p->op[i].reg.value >= ZYDIS_REGISTER_ES && p->op[i].reg.value <= ZYDIS_REGISTER_GS)
             return false;
     }
-    // moves to %gs: only the null selector can be kept
+    // moves to %gs: only the null selector can be allowed
     if (p->zi.mnemonic == ZYDIS_MNEMONIC_MOV && p->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
         p->op[0].reg.value >= ZYDIS_REGISTER_ES && p->op[0].reg.value <= ZYDIS_REGISTER_GS)
         return p->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -495,7 +495,7 @@ static void pins_init(struct pins *pins)
     pins->vec = -1;
 }
 
-// Chooses the values of registers that the piece uses in ways of its own.
+// Chooses the values of registers that the piece uses in special ways.
 static bool place_piece(struct piece *p, struct pins *pins)
 {
     pins_init(pins);
@@ -539,8 +539,8 @@ static bool place_piece(struct piece *p, struct pins *pins)
         if (!pin(pins, 1, n))
             return false;
     }
-    // Its line is no memory operand; one of the snippets' code would make other code of it, which
-    // may set the trap flag (docs/limits.md).
+    // Its line is not a memory operand; an operand in the snippets' code would change the code,
+    // which may set the trap flag (docs/limits.md).
     if (p->zi.mnemonic == ZYDIS_MNEMONIC_CLZERO && !pin(pins, 0, arena_base + rnd(ARENA_SIZE)))
         return false;
     for (int i = 0; i < p->zi.operand_count; i++) {
@@ -560,8 +560,8 @@ static bool place_piece(struct piece *p, struct pins *pins)
     return true;
 }
 
-// Instructions after which the manuals leave flags undefined (engine/x86/decode_flags.c asks the
-// processor about them).
+// Instructions that leave flags undefined according to the manuals (engine/x86/decode_flags.c asks
+// the processor about them).
 static bool undefines_flags(ZydisMnemonic m)
 {
     switch ((int)m) {
@@ -598,7 +598,7 @@ static bool undefines_flags(ZydisMnemonic m)
     }
 }
 
-// Shifts by constants of which none, or one, is left of the 5 or 6 bits that count.
+// Shifts by constants whose low 5 or 6 bits are zero, or one.
 static void change_shift(struct piece *p)
 {
     static const uint8_t by[] = { 0, 1, 31, 32, 33, 63, 64, 128, 0xe0 };
@@ -611,7 +611,7 @@ static void change_shift(struct piece *p)
     }
 }
 
-// flags: of those above.
+// flags: the undefined ones.
 static void unit_random(bool flags)
 {
     for (int attempt = 0; attempt < 400; attempt++) {
@@ -677,7 +677,7 @@ static void jump_later(size_t at, int size, int unit)
     p->k = s.k;
 }
 
-// Jumps that land here.
+// Jumps whose target is here.
 static void land(int unit)
 {
     for (int i = 0; i < s.npending; i++) {
@@ -722,7 +722,7 @@ static void unit_jump(int unit, int last)
         code_put32(0);
         jump_later(code_size - 4, 4, to);
     } else {
-        // jrcxz, loop..: over a near jump
+        // jrcxz, loop..: over a short jump
         bool a32 = chance(25);
         uint32_t op = 0xe0 + rnd(4);
 
@@ -762,7 +762,7 @@ static void unit_loop(void)
         return;
     code_mov(1, n);
     memset(&s.k, 0, sizeof(s.k));
-    // values of before the loop are not those of its second round
+    // values from before the loop are not those of its second round
     s.keep |= 2;
     s.k.is[1] = false;
     top = code_size;
@@ -785,7 +785,7 @@ static void unit_loop(void)
     memset(&s.k, 0, sizeof(s.k));
 }
 
-// A memory operand for opcode FF /2 or /4 and the like, and the code that puts `value` there.
+// A memory operand for opcode FF /2 or /4 and similar, and the code that stores `value` there.
 static void store_through(uint8_t opcode, uint32_t ext, uint64_t *patch_at, bool call)
 {
     struct combo c = { 0, 0, ENC_LEGACY, 0, 0, 0, 0, opcode, 0, 0, 1, 0 };
@@ -878,7 +878,7 @@ static void unit_branch(void)
     if (s.no_store || s.no_flags)
         return;
     switch (rnd(7)) {
-    case 0: // call, with or without taking the address away again
+    case 0: // call, with or without removing the return address
         need_stack();
         code_note("call +0");
         code_put("\xe8\0\0\0\0", 5);
@@ -1004,7 +1004,7 @@ static void unit_popf(void)
     code_put8(0x9d);
 }
 
-// Flags that are undefined, and something that looks at them.
+// Undefined flags, and an instruction that reads them.
 static void unit_flags(void)
 {
     uint32_t r = some_reg(0), n = 1 + rnd(3);
@@ -1055,7 +1055,7 @@ static void unit_flags(void)
         code_put8(1);
         code_put8(0x90);
         break;
-    default: break; // what comes next
+    default: break; // the next unit
     }
 }
 
@@ -1069,14 +1069,14 @@ static void unit_syscall(void)
     s.k.is[0] = s.k.is[1] = s.k.is[11] = false;
 }
 
-// The processor lacks this: tried now and then all the same.
+// The processor lacks this: tried now and then.
 static bool lacks(ZydisISASet isa)
 {
     return forms_missing[isa] && !chance(1);
 }
 
-// A transaction that aborts: natively by its xabort or by anything before, under Quern at once. All
-// is as before it but for eax, which says why, and is overwritten.
+// A transaction that aborts: natively by its xabort or by anything before, under Quern at once. The
+// state is as before except for eax, which has the reason, and is overwritten.
 static void unit_transaction(void)
 {
     struct known before = s.k;
@@ -1120,7 +1120,7 @@ static void tile_configs(void)
         if (i == TILE_CFGS - 3)
             cfg[1] = (uint8_t)rnd(m < k ? m : k); // where a load that faulted goes on
         if (i == TILE_CFGS - 1)
-            cfg[rnd(64)] ^= 0x80; // most of these are none
+            cfg[rnd(64)] ^= 0x80; // most of these are invalid
         code_put(cfg, sizeof(cfg));
     }
 }
@@ -1133,7 +1133,7 @@ static void tile_config(uint32_t which)
     s.tiles = true;
 }
 
-// Tiles are configured, loaded, multiplied, stored. What they hold at the end is part of the
+// Tiles are configured, loaded, multiplied, stored. Their contents at the end are part of the
 // record.
 static void unit_tiles(void)
 {
@@ -1168,9 +1168,9 @@ static void unit_tiles(void)
     }
 }
 
-// Near branches with an operand size prefix: one make of processors ignores it, the other truncates
-// rip, and a fault follows. The displacements are zero be they of 16 or of 32 bits, and what is
-// jumped to is the next instruction: so nothing has to be known.
+// Near branches with an operand size prefix: some processors ignore it, others truncate
+// rip, and a fault follows. The displacements are zero as 16 and as 32 bits, and the
+// target is the next instruction: the test need not know which.
 static void unit_branch16(void)
 {
     uint32_t r = some_reg(0), kind = rnd(8);
@@ -1221,10 +1221,10 @@ static void unit_branch16(void)
     s.k.is[4] = false;
 }
 
-// Bytes that Zydis does not know, whatever the processor thinks of them.
+// Bytes that Zydis does not know, whatever the processor does with them.
 static void unit_unknown(void)
 {
-    if (s.no_flags) // who knows
+    if (s.no_flags) // unknown effect
         return;
     for (int k = 0; k < 1000; k++) {
         struct piece p;
@@ -1245,7 +1245,7 @@ static void unit_unknown(void)
             b[n++] |= 4;
             break;
         }
-        // should it be shorter than it looks, int3 ends what follows
+        // if it is shorter than it looks, int3 ends the rest
         n = b[0] == 0x0f ? 3 : b[0] == 0xc4 ? 5 : 6;
         memset(b + n, 0xcc, 15 - n);
         if (!forms_decode(&p, 15)) {

@@ -2,14 +2,14 @@
 //
 // The run-time part of the programs that insn_gen makes: for each snippet of the table it fills the
 // arena, sets every register, flag and mode of the processor, jumps to the snippet, and writes what
-// it finds afterwards to standard output as one record (insn_cmp.c has its layout, too). A snippet
+// the state afterwards to standard output as one record (insn_cmp.c has its layout, too). A snippet
 // that faults is left by the handler, which notes the signal's whole context first. No libc. With
 // the argument `timer` the program also interrupts itself, with `writable` it makes the snippets
 // writable, with `both` both, which must change nothing. Tiles are used where cpuid and the kernel
-// have them. What goes wrong with the program itself is said on standard error, with status 99.
+// have them. Faults of the program itself are printed on standard error, with status 99.
 //
-// NO_AVX512 leaves out masks, the upper halves of the vectors and tiles, NO_BASES those of fs and
-// gs: where the processor or the kernel has none, and for Valgrind, which knows none of them.
+// NO_AVX512 omits masks, the upper halves of the vectors and tiles, NO_BASES those of fs and
+// gs: for processors or kernels without them, and for Valgrind, which knows none of them.
 
 #define REGISTERS_32 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16, \
     17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
@@ -165,7 +165,7 @@ next:
         je      done
         mov     E_INDEX(%rbx), %rax
         mov     %rax, r_index(%rip)
-        // nothing is left of the last record
+        // clear what the last record left
         xor     %eax, %eax
         lea     r_signal(%rip), %rdi
         mov     $26, %ecx
@@ -285,8 +285,8 @@ snippet_exit:
         mov     %rax, r_gs(%rip)
 #endif
         fxsave64 r_fx(%rip)
-        // where the last x87 instruction and its operand lay: a code address, which DIFFERS under
-        // Quern, and forgotten whenever the kernel saves and restores the state
+        // the addresses of the last x87 instruction and its operand: a code address, which DIFFERS
+        // under Quern, and is lost whenever the kernel saves and restores the state
         movw    $0, r_fx+6(%rip)
         movq    $0, r_fx+8(%rip)
         movq    $0, r_fx+16(%rip)
@@ -295,7 +295,7 @@ snippet_exit:
         je      2f
         sttilecfg r_tilecfg(%rip)
         mov     $64, %ecx
-        mov     r_tilecfg+1(%rip), %dl  // where a load that faulted goes on: must be a row
+        mov     r_tilecfg+1(%rip), %dl  // the row at which a faulted load resumes: must be a row
         .irp    n, 0,1,2,3,4,5,6,7
         cmp     r_tilecfg+48+\n(%rip), %dl
         jae     1f
@@ -335,7 +335,7 @@ write_all:
         jnz     write_all
         ret
 
-// The program itself is at fault, or is failed: rcx says in what, rax with which error or signal,
+// A fault of the program itself: rcx says in what, rax with which error or signal,
 // r8 where.
 broken: mov     (%rcx), %rdx
         mov     %rdx, what(%rip)
@@ -382,7 +382,7 @@ on_fault:
         lea     text_end(%rip), %rcx
         cmp     %rcx, %rax
         jae     6f
-        mov     %rax, %r8               // of this program's own: no snippet's fault
+        mov     %rax, %r8               // a fault of this program, not of a snippet
         mov     (%rsi), %eax
         lea     text_signal(%rip), %rcx
         jmp     broken
@@ -392,7 +392,7 @@ on_fault:
         andq    $~0x8d5, 176(%rdx)      // flags that may be dead here
 7:      cmpq    $14, 200(%rdx)          // trapno: page fault
         je      8f
-        movq    $0, 216(%rdx)           // cr2 is of an earlier fault
+        movq    $0, 216(%rdx)           // cr2 is from an earlier fault
 8:      lea     40(%rdx), %rsi
         lea     r_gregs(%rip), %rdi
         mov     $23, %ecx

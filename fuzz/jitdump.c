@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzzer of jitdump files: the input is one, with the header that it needs, and as it is. Each
-// name that is answered must be one of the file's bytes, at an address of its function.
+// Fuzzer of jitdump files: the input is one, with a valid header, and as it is. Each
+// returned name must be bytes of the file, at an address of its function.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void try(uint8_t *data, size_t size)
         abort();
     jitdump_read(m, f);
     fclose(f);
-    // Addresses are among the words of the file.
+    // The addresses are words of the file.
     for (size_t i = 0; i + sizeof(addr) <= size && i < 1024; i += 4) {
         memcpy(&addr, data + i, sizeof(addr));
         ask(m, data, size, addr);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzzer of packed fragments (engine/codecache/pack.h). The input is taken as fragments one behind
-// the other twice: as it is, and with the fields made right that bytes at random never are. What is
-// said to be sound is taken over, becomes alive, is linked, goes, and is packed again, which must
-// be sound, too: nothing outside of the input may be read or written.
+// Fuzzer of packed fragments (engine/codecache/pack.h). The input is read as consecutive fragments
+// twice: as it is, and with fields made valid that random bytes never are. Fragments found
+// valid are installed, linked, removed, and packed again, which must
+// be valid, too: nothing outside of the input may be read or written.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// ---- What tcache.c stands on ----
+// ---- Fakes that tcache.c needs ----
 
 struct cpu cpu;
 struct tb_config tb_config;
@@ -43,7 +43,7 @@ void heap_free(void *p, u64 bytes)
     free(p);
 }
 
-// Of which the most is never touched.
+// Most of it is never touched.
 void *heap_pages(u64 bytes)
 {
     return (void *)sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
@@ -99,9 +99,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-// ---- What is done with fragments that are sound ----
+// ---- The test of valid fragments ----
 
-// Kept, so that no compiler leaves the reading out.
+// Stored, so that no compiler removes the reads.
 static volatile u64 sink;
 
 static void read_all(const struct fragment *f)
@@ -177,7 +177,7 @@ static void live(u32 n, const uint8_t *data, size_t size, u64 code_bytes)
     tcache_flush_all();
 }
 
-// As kept.c goes through them; how many there are, 0: they are not sound.
+// Iterates as pcache.c does; their number, 0: invalid.
 static u32 walk(const u8 *at, u64 room, u32 all, u64 code_bytes)
 {
     u64 hpc = region_fragments();
@@ -208,7 +208,7 @@ static void try(u8 *at, u64 room, u32 all, u64 code_bytes, const uint8_t *data, 
         live(n, data, size, code_bytes);
 }
 
-// Small numbers are those that fit. One field in some stays as it is.
+// Small numbers are the ones that fit. One field in some stays as it is.
 static void mend_exits(struct fragment *f, u32 all)
 {
     for (u32 i = 0; i < f->nexits; i++) {
@@ -244,7 +244,7 @@ static void mend_one(struct fragment *f, u32 index, u64 hpc, u64 room)
         f->npages = (u8)tcache_pages(f);
 }
 
-// As many as there is room for.
+// As many as fit.
 static void mend(u8 *at, u64 room, u32 most, const uint8_t *data, size_t size)
 {
     u64 hpc = region_fragments();
@@ -278,7 +278,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2)
         return 0;
     all = 1 + data[0] % 32u;
-    // Of exactly so many bytes, aligned as a section is.
+    // Exactly this size, aligned as a section is.
     copy = malloc(size - 1);
     memcpy(copy, data + 1, size - 1);
     try(copy, size - 1, all, 65536, data, size);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzzer of the reader, and of everything that walks what it read: costs and cycles, both writers,
-// reading back what they wrote (it must read, with the same totals), merging a profile with itself,
-// subtracting it from itself, rewriting its names. The reader's short cuts must read what its
-// general rules read.
+// Fuzzer of the reader, and of everything that walks its result: costs and cycles, both writers,
+// reading their output (it must read, with the same totals), merging a profile with itself,
+// subtracting it from itself, rewriting its names. The reader's fast paths must give the result of
+// its general path.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void diag(void *ctx, const struct quern_diag *d)
 {
-    // A remark points into the line it is about.
+    // A remark points into its line.
     size_t n = strlen(d->text);
     if (d->col && n < 199 && d->col > n + 2 && !strchr(d->text, '?') && !strchr(d->text, '\r'))
         abort();
@@ -74,7 +74,7 @@ static void write_and_read(const struct quern_profile *p, const struct quern_wri
     free(text);
 }
 
-// Self costs are the totals; edges are found from both their ends.
+// Self costs add up to the totals; edges are found from both ends.
 static void ask_costs(const struct quern_profile *p)
 {
     struct quern_costs *c = quern_costs_new(p);
@@ -108,7 +108,7 @@ static void ask_costs(const struct quern_profile *p)
     quern_costs_free(c);
 }
 
-// A profile minus itself is nothing; one with its names rewritten costs what it cost.
+// A profile minus itself is zero; one with its names rewritten has the same costs.
 static void subtract_and_rewrite(const struct quern_profile *p)
 {
     struct quern_error err;
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     quern_profile_free(strict);
     opts.strict = 0;
-    // Two threads, as many bytes at a time as the input says.
+    // Two threads, with the chunk size that the input says.
     opts.threads = 2;
     opts.pair_bytes = 64 + (size ? data[size / 2] * 8u : 0);
     struct quern_profile *pair =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Random numbers for the generators of programs: splitmix64. Each program has one sequence, which
-// it sets to its seed. Must not be used where a number should be hard to guess.
+// it sets to its seed. Not for secrets.
 #ifndef QUERN_FUZZ_RANDOM_H
 #define QUERN_FUZZ_RANDOM_H
 

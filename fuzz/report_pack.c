@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzzer of reports. The input is a profile, and behind a line "----" pairs of bytes that damage
-// its blocks. Undamaged, the report must load and say what libquern says of the profile; damaged,
-// it must be refused or answered.
+// Fuzzer of reports. The input is a profile, and after a line "----" pairs of bytes that damage
+// its blocks. Undamaged, the report must load and agree with libquern; damaged,
+// it must be refused or give some answer.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void compare(struct core *c, const struct quern_profile *p)
     }
 }
 
-// Lines add up to the totals, too: the remainders are right.
+// Lines also add up to the totals: the remainders are right.
 static void compare_lines(struct core *c, const struct quern_profile *p)
 {
     struct detail *d;
@@ -54,7 +54,7 @@ static void damage(const struct pack *k, const uint8_t *how, size_t n)
         size_t size = pack_block(k, i)->size;
         uint8_t *bytes = unpack_block(pack_block(k, i));
         for (size_t at = 0; at + 2 < n; at += 3) {
-            // HEAD may not promise millions of functions: that is memory, not a fault.
+            // A HEAD with millions of functions is skipped: it needs memory, but is no fault.
             size_t place = (how[at] << 8 | how[at + 1]) % size;
             if (i > 0 || place >= 12)
                 bytes[place] = how[at + 2];

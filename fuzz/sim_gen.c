@@ -11,11 +11,11 @@
 //   sim_gen -s SEED -G [-v]                      a random GEOMETRY:
 //       'SIZE,ASSOC,LINE SIZE,ASSOC,LINE SIZE,ASSOC,LINE' (I1, D1, LL)
 //
-// -v: only what Valgrind 3.19 knows, and lines that it accepts; -r: rep instructions count as in
-// Cachegrind. The program is made of instructions whose effect on registers this file computes
-// itself, so that it needs no decoder and shares no line with the engine or with sim/: the
-// simulator below is written from tests/compat/reference-model.md and the manual, with lists
-// instead of tricks. fuzz/sim-run compares.
+// -v: only instructions of Valgrind 3.19, and lines that it accepts; -r: rep instructions count as
+// in Cachegrind. The program consists of instructions whose effect on registers this file computes
+// itself: it needs no decoder and shares no code with the engine or with sim/. The simulator below
+// is written from tests/compat/reference-model.md and the manual, with lists instead of
+// optimisations. fuzz/sim-run compares.
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -29,8 +29,8 @@
 
 // ---- The program ----
 
-// Addresses while the program is made; where these lie is known when it is linked: real().
-#define TABLE       0x0ffe0000u // what is read from constant places
+// Addresses while the program is generated; the final ones are known after linking: real().
+#define TABLE       0x0ffe0000u // read from constant addresses
 #define STACK       0x0fff0000u
 #define ARENA       0x10000000u
 #define STACK_TOP   (STACK + 4096)
@@ -96,7 +96,7 @@ static int nlabels;
 static uint64_t table[TABLE_WORDS]; // labels are marked
 static bool is_label[TABLE_WORDS];
 static uint32_t ntable;
-static char *before[OPS_MAX + 1]; // directives in front of an op
+static char *before[OPS_MAX + 1]; // directives before an op
 static bool plain;                // -v
 static bool wide;                 // vectors of 64 bytes: the processor has them, and not -v
 static int functions[FUNCS_MAX];  // their labels
@@ -219,7 +219,7 @@ static const char *operand(struct op *o, uint32_t size)
     uint32_t d = chance(50) ? rnd(64) * 64 : rnd(4096);
 
     (void)size;
-    if (chance(30)) { // near the end of a line, or across it
+    if (chance(30)) { // close to the end of a line, or across it
         d = (d | 63) + 1 - rnd(70);
     }
     o->disp = ARENA + 4096 + d;
@@ -291,7 +291,7 @@ static void gather(void)
         else
             o = emit(OP_PARTS, "vpmaskmovd %%ymm4, %%ymm3, %s(%%%s)", name(ARENA + 100), reg64[r]),
             o->access = WRITE;
-        o->imm = mask, o->n = 8, o->size = 4, o->scale = 0; // one behind the other
+        o->imm = mask, o->n = 8, o->size = 4, o->scale = 0; // consecutive
     }
     o->reg = r;
     o->disp = o->scale ? ARENA : ARENA + 100;
@@ -302,7 +302,7 @@ static void gather(void)
 
 static void memory(void)
 {
-    // what is loaded is used, or Cachegrind leaves the load out (tests/compat/reference-model.md)
+    // the loaded value is used, or Cachegrind leaves the load out (tests/compat/reference-model.md)
     static const struct {
         const char *text;
         uint8_t size, access, wide;
@@ -454,7 +454,7 @@ static void branch(int depth, int function, int *budget)
         memory();
     if (chance(20))
         body(depth, function, budget);
-    nothing(); // a branch to the next instruction is counted the other way round by Valgrind
+    nothing(); // Valgrind inverts the count of a branch to the next instruction
     place(over);
 }
 

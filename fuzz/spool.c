@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzzer of spools, in the form of spool_form.h: what the finisher makes of one, under the names
-// that `quern recover` gives. It is a profile that reads back with the totals that were said, or
-// there is a sentence; no name leads out of the folder.
+// Fuzzer of spools, in the form of spool_form.h: the finisher's output for one, under the names
+// of `quern recover`. It is a profile that reads back with the reported totals, or
+// an error message; no name leaves the folder.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-// Large numbers are for the tests: here they would only take time.
+// Large numbers have their own tests: here they would only take time.
 static void bound(struct spool_header *h)
 {
     h->text_used = least(h->text_used, 1 << 16);
@@ -61,7 +61,7 @@ static int make_spool(const uint8_t *data, size_t size)
         abort();
     memcpy((char *)&h + FORM_HEAD, data, n);
     bound(&h);
-    // One byte of the state says how long the file is.
+    // One byte of the state gives the length of the file.
     if (!put(fd, &h, sizeof(h), 0) ||
         ftruncate(fd, h.state & 0x100 ? (off_t)(SPOOL_THREADS_OFF + h.state * 64)
                                       : (off_t)(SPOOL_STACKS_OFF + SPOOL_STACKS_SIZE)) != 0)
@@ -87,8 +87,8 @@ static void check_name(const char *name)
         abort();
 }
 
-// What was written must read back. Calls through linkage tables may say that these cost more than
-// their instructions have, so that there the totals are others.
+// The output must read back. Calls through linkage tables may claim more cost than
+// their instructions have; then the totals differ.
 static void check_profile(const char *path, const struct finish_totals *totals, bool calls)
 {
     struct quern_error e = { 0 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The form that spools have for the fuzzer (spool.c): they are sparse files of up to 300 GB, so an
-// input is the beginning of the header, behind its magic number and version, and pieces of the
-// areas, each a struct spool_piece and its bytes. spool_seed.c makes such of real ones.
+// The form of spools for the fuzzer (spool.c). Spools are sparse files of up to 300 GB, so an
+// input is the start of the header, after its magic number and version, and pieces of the
+// areas, each a struct spool_piece and its bytes. spool_seed.c makes such inputs from real spools.
 #ifndef QUERN_FUZZ_SPOOL_FORM_H
 #define QUERN_FUZZ_SPOOL_FORM_H
 
@@ -32,7 +32,7 @@ struct spool_piece {
     uint32_t off;   // in its area
 };
 
-// Where an area begins. The last of the stacks are those that were left.
+// The start of an area. The last of the stacks are the ones left by jumps.
 static inline uint64_t form_at(unsigned area)
 {
     static const uint64_t at[] = { SPOOL_TEXT_OFF, SPOOL_MAPS_OFF, SPOOL_PARTIAL_OFF,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `spool_seed SPOOL >SEED`: a real spool in the form of spool_form.h, of each area the first bytes.
+// `spool_seed SPOOL >SEED`: a real spool in the form of spool_form.h, the first bytes of each area.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzzer of the symbol cache's files. The input is taken as a file twice: as it is, and with its
-// checks made right, so that what lies behind them is reached. Whatever is answered must be within
-// its own bounds; a file that is made of what was answered must answer the same.
+// Fuzzer of the symbol cache's files. The input is read as a file twice: as it is, and with valid
+// checksums, so the data after them is reached. Every answer must be within
+// its own bounds; a file made of the answers must give the same answers.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void read_all(struct cachefile *c)
         ask(c, c->h.base + (a << a % 32));
     for (uint32_t i = 0; i < 64; i++)
         read_strings(c, i < 60 ? i : UINT32_MAX - i);
-    // Kept, so that no compiler leaves the reading out.
+    // Stored, so that no compiler removes the reads.
     static volatile size_t sink;
     sink = length;
     (void)sink;
@@ -70,7 +70,7 @@ static void try(const void *data, size_t size)
     cachefile_close(&c);
 }
 
-// Makes the checks what the contents say, as far as the header leads anywhere.
+// Computes the checksums of the contents, as far as the header is valid.
 static void mend(unsigned char *data, size_t size)
 {
     struct cachefile_header h;
@@ -117,13 +117,13 @@ static void mend(unsigned char *data, size_t size)
     memcpy(whole, &h, sizeof(h));
     struct cachefile c;
     if (!cachefile_open(&c, whole, h.file_size))
-        abort(); // the checks are right: this harness no longer knows the layout
+        abort(); // the checksums are right: this harness no longer knows the layout
     cachefile_close(&c);
     try(whole, h.file_size);
     free(whole);
 }
 
-// Rows, strings and paths from the input's bytes: what was put in is what comes out.
+// Rows, strings and paths from the input's bytes: the answers are what was put in.
 static void make(const uint8_t *data, size_t size)
 {
     struct cachefile_row row[256];

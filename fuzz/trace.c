@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzzer of reference traces: the input is what is behind a good header, and a whole file. Each
-// item is one that may be, and what is wrong is said with an offset within the file.
+// Fuzzer of reference traces: the input is the data after a valid header, and a whole file. Each
+// item is valid, and an error has an offset within the file.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What programs do all day besides computing: system calls, signals, futexes, threads, processes
-// and maps, one test for each. `micro` lists them, `micro TEST` prints the nanoseconds of one
-// operation: the fifth best of 41 batches, each large enough to take 2 ms, after those that found
-// out how large that is. (So short that on a busy machine some are over before another program gets
-// the processor; the median of all says how busy the machine is. Of what takes longer than 50 ms
-// there are five, and the best counts.) bench/micro/run starts each natively and under Quern and
+// Frequent operations of programs other than computing: system calls, signals, futexes, threads,
+// processes and maps, one test for each. `micro` lists them, `micro TEST` prints the nanoseconds of
+// one operation: the fifth best of 41 batches, each large enough to take 2 ms, after some that find
+// that size. (On a busy machine such short batches may end before another program gets the
+// processor; the median of all shows how busy the machine is. A test that takes longer than 50 ms
+// has five batches, and the best counts.) bench/micro/run starts each natively and under Quern and
 // compares. A call that fails ends the program with status 1: a test that did nothing would be the
 // fastest.
 #define _GNU_SOURCE
@@ -212,7 +212,7 @@ static void futex_wake(long n)
         MUST(futex(&word, FUTEX_WAKE, 1) == 0);
 }
 
-// Whose turn it is: 0 or 1; whoever has it gives it to the other and sleeps until it comes back.
+// Whose turn it is: 0 or 1. A thread passes the turn to the other and sleeps until it comes back.
 static uint32_t turn;
 
 static void turn_wait(uint32_t mine)
@@ -391,7 +391,7 @@ static void map_anywhere(long n)
     }
 }
 
-// A random one goes and comes back.
+// Unmaps and maps a random one.
 static void map_random(long n)
 {
     map_fill();
@@ -402,7 +402,7 @@ static void map_random(long n)
     }
 }
 
-// All of them go, one behind the other, and come back: an operation is one of each.
+// Unmaps all, in sequence, and maps them again: an operation is one of each.
 static void map_sequence(long n)
 {
     static long next;
@@ -460,7 +460,7 @@ static void map_move(long n)
     }
 }
 
-// New code where none was, called once.
+// Maps new code and calls it once.
 static void map_code(long n)
 {
     static const unsigned char code[] = { 0xb8, 42, 0, 0, 0, 0xc3 }; // mov $42, %eax; ret
@@ -477,7 +477,7 @@ static void map_code(long n)
     }
 }
 
-// 100,000 where vm.max_map_count allows it, else nearly all: calls that split need a few.
+// 100,000 where vm.max_map_count allows it, else nearly all: calls that split need some in reserve.
 static long many(void)
 {
     FILE *f = fopen("/proc/sys/vm/max_map_count", "r");
@@ -495,7 +495,7 @@ static long many(void)
 static const struct test {
     const char *name;
     void (*run)(long n);
-    int maps; // 0: none, 1: ten, 2: as many as may be
+    int maps; // 0: none, 1: ten, 2: as many as possible
 } tests[] = {
     { "getpid", call_getpid, 0 },
     { "read", call_read, 0 },
@@ -536,7 +536,7 @@ static double batch(const struct test *t, long n)
     return now() - start;
 }
 
-// The best of three: one that was interrupted says nothing.
+// The best of three: an interrupted run has no meaning.
 static double long_enough(const struct test *t, long n)
 {
     double best = batch(t, n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Nothing but calls, for `make bench`: Fibonacci numbers by the definition. Optimisers would make
-// loops of it; what stands behind each call keeps them from that. Prints the number; must not
+// Nothing but calls, for `make bench`: Fibonacci numbers by the definition. Optimisers would turn
+// it into loops; the statement after each call prevents that. Prints the number; must not
 // depend on anything but its argument.
 #include <stdio.h>
 #include <stdlib.h>

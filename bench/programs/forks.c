@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a process costs that is forked and ends at once, as many times as the argument says, one
-// after the other: the copy of the spool and the finisher are nearly all of it under `make bench`.
+// Forks as many processes as the argument says, one after the other; each ends at once. Under
+// `make bench` nearly all of the cost is the copy of the spool and the finisher.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

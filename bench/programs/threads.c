@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Threads that share nothing, for `make bench`: each writes at random into 256 KiB of its own, more
-// than a D1 and less than an LL, so that nearly every reference misses the one and hits the other.
-// Each does the same work however many there are: what a second one costs beyond the first is the
+// Threads without shared data, for `make bench`: each writes at random into 256 KiB of its own,
+// more than a D1 and less than an LL: nearly every reference misses the one and hits the other.
+// Each does the same work whatever their number: the additional cost of a second one is the
 // tool's. Prints a checksum. Must not depend on anything but its argument, the number of threads.
 #include <pthread.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# What the bench has Python do: dictionaries, sorting, json, regular expressions, recursion, each a few tens of
-# milliseconds, so that much of the interpreter runs a little. The only argument is the number of rounds; prints
+# The Python program of the bench: dictionaries, sorting, json, regular expressions, recursion, each a few tens of
+# milliseconds, so large parts of the interpreter run briefly. The only argument is the number of rounds; prints
 # one line that depends on all of it.
 import json
 import re
