@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A function that calls itself. down(n): test, jz, dec, call, ret: 5, and at 0 test, jz, ret: 3.
-// From 3 on: 5 + 5 + 5 + 3 = 18. The calls that it makes cost 13, 8 and 3, one in the other, so 24
-// in three, each counted with what it holds.
+// From 3 on: 5 + 5 + 5 + 3 = 18. The calls that it makes cost 13, 8 and 3, nested, so 24
+// in three, each counted with its own calls.
 //
 // edge: _start down 1 18
 // edge: down down 3 24

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A function that has a part elsewhere, as compilers make them: a jump there is a call, and a jump
-// back into the middle is its end. hot: push, test, jz (taken); cold: nop, nop, jmp; hot: pop, ret.
-// cold is 3, hot with it 3 + 3 + 2 = 8. The second time it is not taken: push, test, jz, nop, pop,
-// ret: 6.
+// A function with a part elsewhere, as compilers make them: a jump there is a call, and a jump
+// back into the middle is its return. hot: push, test, jz (taken); cold: nop, nop, jmp; hot: pop,
+// ret. cold is 3, hot with it 3 + 3 + 2 = 8. The second time it is not taken: push, test, jz, nop,
+// pop, ret: 6.
 //
 // edge: _start hot 2 14
 // edge: hot hot_cold 1 3

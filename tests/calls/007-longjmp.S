@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The way out of several functions at once, ten times. top: mov, mov to memory, lea, mov to memory,
-// call, then where leap leads: nop, ret: 7. inner: call, (nothing comes back). leap: mov, jmp: 2.
-// leap is 2, inner 1 + 2, middle (push, call) 2 + 3, top 7 + 5 = 12.
+// Leaves several functions at once, ten times. top: mov, mov to memory, lea, mov to memory,
+// call, then the target of leap: nop, ret: 7. inner: call, (which never returns). leap: mov, jmp:
+// 2. leap is 2, inner 1 + 2, middle (push, call) 2 + 3, top 7 + 5 = 12.
 //
 // edge: _start top 10 120
 // edge: inner leap 10 20

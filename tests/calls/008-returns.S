@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Returns that are none. by_ret pushes an address and returns to it: lea, push, ret, then goal: a
-// call by jump: 3 + 2. thunk is how compilers kept processors from guessing: call, mov, ret to the
-// address in rax, which is a call, too: 3 + 2. drop takes its return address away and returns to
-// its caller's caller (add, ret: 2); between: call, which never comes back: 1 + 2.
+// Returns that are no returns. by_ret pushes an address and returns to it: lea, push, ret, then
+// goal: a call by jump: 3 + 2. thunk is the retpoline of compilers, which prevents speculation:
+// call, mov, ret to the address in rax, which is a call, too: 3 + 2. drop removes its return
+// address and returns to its caller's caller (add, ret: 2); between: call, which never returns: 1 +
+// 2.
 //
 // edge: _start between 1 3
 // edge: _start by_ret 2 10

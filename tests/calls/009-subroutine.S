@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls within a function are its own: a subroutine, the call that finds out where it is, and a
+// Calls within a function are its own: a subroutine, the call that reads rip, and a
 // jump to its own beginning. once: call, pop, call, (nop, ret), test, jz, and once more from its
 // beginning with dec, jmp: 7 + 2 + 7 + 1 (ret) = 17.
 //

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Two stacks. resume and yield put the stack pointer away and take up the other one: push, mov, mov
+// Two stacks. resume and yield save the stack pointer and load the other one: push, mov, mov
 // (here the stack changes), pop, ret: 5. other begins on a stack of its own, so it has no caller.
-// It calls work (nop, ret) and yields, for ever; _start resumes it twelve times.
-// A call of resume costs 3 until the stack changes. Behind that the first goes on in other: 2 that
-// are still its own; the rest is executed by yield's calls. 11 of these end with the pop and ret of
+// It calls work (nop, ret) and yields, in an endless loop; _start resumes it twelve times.
+// A call of resume costs 3 until the stack changes. After that the first continues in other: 2 that
+// are still its own; yield's calls execute the others. 11 of these end with the pop and ret of
 // a resume, and each call of resume with those of a yield: 12 * (3 + 2) either way.
 //
 // edge: _start resume 12 60

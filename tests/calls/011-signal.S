@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A signal's handler has no caller, and what it costs is not in what the interrupted function
-// costs. raise: mov, mov, mov, syscall, ret: 5, five times. handler: call, ret: 2, and work: 2.
+// A signal's handler has no caller, and the interrupted function does not include its
+// cost. raise: mov, mov, mov, syscall, ret: 5, five times. handler: call, ret: 2, and work: 2.
 //
 // edge: _start raise 5 25
 // edge: handler work 5 10

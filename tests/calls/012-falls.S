@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Control falls from one function into the next: a call, too. above: nop, and below: nop, ret.
+// Execution falls through from one function into the next: a call, too. above: nop, and below: nop,
+// ret.
 //
 // edge: _start above 3 9
 // edge: _start below 1 2

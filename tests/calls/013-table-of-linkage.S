@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Linkage tables are nobody's function: what goes through them is a call of what they lead to, and
-// costs the caller an instruction. The first time `slot` leads to `lazy`, by way of a second part
-// of the table (push, jmp): a call of lazy, which takes the word away again (pop, lea, mov, jmp:
+// Linkage tables belong to no function: a call through them is a call of the final target, and
+// costs the caller an instruction. The first time `slot` leads to `lazy`, through a second part
+// of the table (push, jmp): a call of lazy, which removes the pushed word (pop, lea, mov, jmp:
 // 4), and then one of far by the same caller. far: nop, nop, ret: 3. tail jumps into the table: 2,
-// with what that costs it, and far.
+// plus the cost of that, and far.
 //
 // edge: _start far 4 12
 // edge: _start lazy 1 4

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// As exceptions do it: unwind leaves two functions for a part of the third that lies elsewhere.
+// As exceptions do: unwind leaves two functions for a part of the third that is elsewhere.
 // That part is called by the function whose call was unwound, not by unwind. caught: lea, mov to
 // memory, call: 3; pad: nop, jmp; caught: ret. thrower: push, call: 2; unwind: mov, jmp: 2. pad is
 // 2, thrower 2 + 2, caught 4 + 4 + 2 = 10, three times.

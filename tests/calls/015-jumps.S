@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// --collect-jumps=yes: what leads where within functions, by line of this file. `back`: mov, lea,
+// --collect-jumps=yes: the jumps within functions, by line of this file. `back`: mov, lea,
 // ten rounds and ret. In each: mov, test, jnz; where rcx is odd jrcxz, which is never followed, jmp
 // to the next instruction, nop, nop, loop: 8; where it is even nop, jmp to the table's 2nd entry,
 // nop, loop: 7; loop is followed nine times. 2 + 5 * 8 + 5 * 7 + 1 = 78. `again`: three rounds of 3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A function on a stack that lies low calls others on one that lies high, where nothing was before,
-// through a register, and comes back: they are its calls, and it goes on. begin
+// A function on a stack at a low address calls others on a stack at a high address, where nothing
+// was before, through a register, and returns: they are its calls, and it continues. begin
 // is the first on its stack, and has no caller. work: mov, lea,
 // lea, call, lea, call, mov, ret: 8. leaf: nop, ret: 2. deep: lea, call, nop, ret: 4, and leaf.
 //

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Two workers on stacks of their own, as Go has them. clock takes the scheduler's stack, calls work
-// there and comes back: mov, mov, call, mov, ret, and work's 2: 7. park leaves word where it was,
-// takes that stack, too, and calls next there, which does not return but goes on with the other
+// Two workers on stacks of their own, as in Go. clock switches to the scheduler's stack, calls work
+// there and returns: mov, mov, call, mov, ret, and work's 2: 7. park saves its position,
+// switches to that stack, too, and calls next there, which does not return but resumes the other
 // worker: lea, mov, mov, call and next's xchg, xchg, mov, jmp: 8. So park costs its caller what it
-// did until the stack changed, and returns when its worker goes on.
+// executed until the stack changed, and returns when its worker resumes.
 //
 // edge: first clock 3 21
 // edge: clock work 3 6

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A stack that is copied elsewhere while it is in use, as Go does when one is full: grow takes
-// another one and calls copy there, which goes back behind the call of grow, on the copy. Whoever
-// was called before returns from there. grow: mov, lea, call: 3, and copy's four movs, lea, jmp: 6.
+// another one and calls copy there, which returns after the call of grow, on the copy. Functions
+// called before return from there. grow: mov, lea, call: 3, and copy's four movs, lea, jmp: 6.
 // deep: call, call, ret: 3, grow's 9 and leaf's 2: 14. outer: call, ret: 2, and deep's 14.
 //
 // edge: first outer 1 16

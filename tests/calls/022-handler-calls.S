@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The handler of a fault makes the function that had it call another, as Go's does: it pushes a
-// return address behind the instruction and changes where that goes on. victim: nop, nop, ret: 3
-// (ud2 is not executed), and alarm's 2. Nobody has called handler, and nobody pays for it.
+// The handler of a fault makes the faulting function call another, as Go's does: it pushes a
+// return address after the instruction and changes the rip of the context. victim: nop, nop, ret: 3
+// (ud2 is not executed), and alarm's 2. handler has no caller, and no function includes its cost.
 //
 // edge: _start victim 2 10
 // edge: victim alarm 2 4

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A call by a null pointer: nothing is executed there, and a handler makes it return. The call is
-// of no function, and all others keep their names. victim: xor, call, call, ret: 4, and work's 2.
-// Nobody has called handler.
+// A call through a null pointer: nothing is executed there, and a handler makes it return. The call
+// belongs to no function, and all others keep their names. victim: xor, call, call, ret: 4, and
+// work's 2. handler has no caller.
 //
 // edge: _start victim 2 12
 // edge: victim work 2 4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions without a symbol: one that .eh_frame has, and behind its end one that nothing tells of,
-// as hand-written code and leaf functions of other compilers may be. It is no part of the first.
+// Functions without a symbol: one in .eh_frame, and after its end one that no table mentions,
+// like hand-written code and leaf functions of other compilers. It is not part of the first.
 // ranged: nop, jmp; bare: nop, ret.
 //
 // edge: _start 0x401020 (024-between-ranges) 3 12

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// A coroutine that two threads take from each other, as Go's do: park goes to its thread's own
-// stack and calls next there, which hands the coroutine to the other thread and waits, still beyond
-// that bridge, until it comes back. They wait by reading from pipes, so that all of it is the same
-// each time. r12 to r14 are a thread's: its stack, where it reads and where it writes.
+// A coroutine that two threads take from each other, as in Go: park switches to its thread's own
+// stack and calls next there, which passes the coroutine to the other thread and waits, still on
+// the other side of that switch, until it comes back. They wait by reading from pipes, so every run
+// is the same. r12 to r14 are a thread's: its stack, its read end and its write end.
 // work: nop, ret: 2. next: mov, mov, write's 5, read's 5, mov, jmp: 14. park: lea, mov, mov, call:
-// 4, and next's, whoever takes the coroutine up. body: mov, four times call, call, decq, jnz, and
-// ret: 18, and what it calls: 4 * (2 + 18). waits: mov, mov, mov, read's 5, mov, jmp: 10.
-// At the end the second thread, still in next, goes on with a stack that nobody was on, and ends.
+// 4, and next's, whichever thread takes the coroutine. body: mov, four times call, call, decq, jnz,
+// and ret: 18, and what it calls: 4 * (2 + 18). waits: mov, mov, mov, read's 5, mov, jmp: 10.
+// At the end the second thread, still in next, switches to an unused stack, and ends.
 //
 // edge: _start waits 1 10
 // edge: first body 1 98

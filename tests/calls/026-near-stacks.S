@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Two coroutines that hand over to each other on stacks of 1024 bytes each, side by side in the
-// frame of who began them; first one's is below, then the other's, where the memory is that of two
-// which are no more. switch: push, mov, mov (here the stack changes), pop, ret: 5, whoever comes
-// back by it. a works and hands over to b three times, and then goes back; b works and hands over,
-// for ever. They begin on stacks of their own, and have no caller. work: nop, ret: 2.
-// pair: ten movs and leas, call, nop, ret: 13, and 5 of switch.
+// Two coroutines that switch to each other on stacks of 1024 bytes each, side by side in the
+// frame of the function that starts them; first one's is below, then the other's, in the memory of
+// two stacks that have ended. switch: push, mov, mov (here the stack changes), pop, ret: 5,
+// whichever returns through it. a works and switches to b three times, and then returns; b works
+// and switches, in an endless loop. They start on stacks of their own, and have no caller. work:
+// nop, ret: 2. pair: ten movs and leas, call, nop, ret: 13, and 5 of switch.
 //
 // edge: _start pair 2 36
 // edge: pair switch 2 10

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Three contexts on stacks that lie one behind the other, left from different depths. Nobody calls
-// `context`.
+// Three contexts on consecutive stacks, left from different depths. `context` has no
+// caller.
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# A profile without compression, one line for each function and place with what it costs itself, and
-# one for each of these and what it calls: how often, and what that costs; in the first event.
+# A profile without compression, one line for each function and place with its self cost, and
+# one for each call of these: how often, and its cost; in the first event.
 /^fn=/ { fn = substr($0, 4) }
 /^cfn=/ { callee = substr($0, 5) }
 /^calls=/ {

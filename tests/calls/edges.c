@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// What the tests of call graphs ask of a profile, through libquern:
+// Queries of the call graph tests, through libquern:
 //
 //     edges FILE                 CALLER CALLEE CALLS and the first event's inclusive cost, sorted
 //     edges --balance FILE [ROOT...]
-//         for each function that is called and does not come back to itself: the costs of its calls
+// for each function that is called and is not in a cycle: the cost of its calls
 //         are its own and those of the calls that it makes, in every event. A ROOT (a prefix of its
-//         name) also begins by itself: it costs at least what its calls do. Prints who does not
-//         balance, ends with status 1 then.
+// name) also starts without a caller: it costs at least what its calls do. Prints the functions
+// that do not balance, ends with status 1 then.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void print_edges(void)
         puts(line[i]);
 }
 
-// Whether it calls itself, by way of others or not.
+// Does it call itself, directly or through others?
 static int comes_back(uint32_t func)
 {
     size_t first, end;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A child that goes on in the functions that its parent was in, and programs executed from borrowed
-// memory, by whoever called vfork and by the library.
+// A child that continues in the functions of its parent, and programs executed in memory borrowed
+// by vfork: in the caller's function and in the library's.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -2,10 +2,10 @@
 //
 // Usage: generated [map|write FOLDER]
 //
-// Generates two functions and says their names as compilers at run time do: in /tmp/perf-PID.map,
-// or in FOLDER/jit-PID.dump, mapped as perf wants it or only written; and prints where: the file is
-// left behind. alpha: inc, ret, called five times: 10. beta: three nop, ret, three times: 12. The
-// name that alpha's place had before is not its own, and beta was moved to where it is.
+// Generates two functions and publishes their names as JIT compilers do: in /tmp/perf-PID.map,
+// or in FOLDER/jit-PID.dump, mapped as perf requires or only written; and prints the path: the file
+// stays. alpha: inc, ret, called five times: 10. beta: three nop, ret, three times: 12. An earlier
+// name of alpha's address is not alpha's, and beta was moved to its address.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +62,8 @@ static void write_dump(FILE *f, uint64_t at)
 }
 
 // Writes FOLDER, "/", PREFIX, the process's id, SUFFIX and a newline to `path`; returns how many
-// bytes that are. What it executes does not depend on how many digits the id has, so that two runs
-// execute the same.
+// bytes that are. The instructions executed do not depend on the number of digits of the id, so two
+// runs execute the same.
 static size_t put_path(char *path, const char *folder, const char *prefix, const char *suffix)
 {
     unsigned pid = (unsigned)getpid(), leading = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// longjmp out of a recursion; handlers on the stack of whom they interrupt and on one of their own,
-// which return or leave by siglongjmp.
+// longjmp out of a recursion; handlers on the stack of the interrupted function and on one of their
+// own, which return or leave by siglongjmp.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

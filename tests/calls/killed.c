@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Killed three calls deep: none of them is ever left.
+// Killed three calls deep: none of them returns.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// For the options that tell costs of a function apart, hide it or collect nothing: functions with
+// For the options that separate, hide or ignore costs of a function: functions with
 // several callers, that call themselves, and each other. Without libc: it executes the same
 // instructions under Callgrind. `run` is called by tests/compat/start.S.
 static volatile int sink = 1;

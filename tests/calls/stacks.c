@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// What sets the stack pointer without going to another stack, and coroutines in between, on stacks
-// of 4096 bytes in the frame of who resumes them: arrays of variable length, small and large ones,
-// released and made anew; longjmp out of them; a handler on an alternate stack in a function's own
-// frame, left by siglongjmp; a coroutine that is suspended in a function with such an array. Three
-// rounds, in which stacks lie where earlier ones have been left for good. How often each function
-// calls another is what the source says:
+// Changes of the stack pointer that are no stack switches, and coroutines in between, on stacks
+// of 4096 bytes in the frame of the resuming function: arrays of variable length, small and large
+// ones, released and made anew; longjmp out of them; a handler on an alternate stack in a
+// function's own frame, left by siglongjmp; a coroutine that is suspended in a function with such
+// an array. Three rounds, with stacks at the addresses of earlier, abandoned ones. How often each
+// function
+// calls another follows from the source:
 //
 // calls: main vla 6
 // calls: main big 3
@@ -32,7 +33,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#pragma GCC diagnostic ignored "-Wvla" // they are what is tested
+#pragma GCC diagnostic ignored "-Wvla" // the subject of the test
 
 static jmp_buf back;
 static sigjmp_buf out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Sixty threads, twenty at a time, in slots that are used again; every other one ends in the middle
+// Sixty threads, twenty at a time, in reused slots; every other one ends in the middle
 // of its functions.
 #include <pthread.h>
 #include <stdio.h>

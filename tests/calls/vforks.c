@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Children by vfork, between branches that depend on those before them: a parent's history of
-// branches is what it was when its child began, whatever the child has executed since.
+// Children by vfork, between branches that depend on earlier ones: after its child has run, a
+// parent's branch history is that of the fork, whatever the child has executed.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -11,7 +11,7 @@ setup() {
     BUILD=${BUILD:-build}
     case $BUILD in /*) ;; *) BUILD=$ROOT/$BUILD ;; esac
     export PATH=$BUILD/bin:$PATH
-    # What the server of these tests itself may have set.
+    # Variables that the CI server running these tests may have set.
     unset GITHUB_OUTPUT GITHUB_STEP_SUMMARY CI_COMMIT_BRANCH CI_DEFAULT_BRANCH CI_MERGE_REQUEST_IID
     unset COMMENT_TOKEN BENCH LIMIT MAKEFLAGS MAKELEVEL
     unset NO_COLOR DEBUGINFOD_URLS
@@ -40,13 +40,13 @@ stand_in() {
     export PATH=$BATS_TEST_TMPDIR/bin:$PATH
 }
 
-# Servers put numbers of jobs and names of branches into the environment of each.
+# Servers put job numbers and branch names into the environment of each job.
 next_job() {
     jobs=$((${jobs:-0} + 1))
     export "JOB_$jobs=$(printf '%0700d' $jobs)"
 }
 
-# A recipe with its server's values; the output is for the log of a test that fails.
+# A recipe with its server's values; the output is the log of a failing test.
 recipe() {
     next_job
     status=0
@@ -75,14 +75,14 @@ summary_row() {
     [ ! -e called ]
     python3 -c 'import json; assert json.load(open("quern.sarif"))["version"] == "2.1.0"'
 
-    # Nothing changed: green, and not a single instruction more.
+    # No change: green, with equal counts.
     rm summary.md
     recipe github github.yml "${change[@]}"
     [ "$status" = 0 ]
     [[ "$(summary_row summary.md)" == *"| 0 |  |" ]]
     grep -qx -- '-- keep it: not now' log
 
-    # 1 % more rounds: red, with the reason in the summary and at its function.
+    # 1 % more rounds: red, with the reason in the summary and an annotation at its function.
     rounds 101000
     rm summary.md
     recipe github github.yml "${change[@]}"
@@ -140,7 +140,7 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     next_job
     make quern-check
     [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
-    # The environment is what this would have been without the option.
+    # The environment without the option.
     make quern-check QUERN_OPTIONS=--cache-sim=no
     [[ "$(summary_row quern.md)" != *"| 0 |  |" ]]
     rounds 101000
@@ -189,7 +189,7 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     status=0
     target/release/bench nothing 2> messages || status=$?
     [ "$status" = 2 ]
-    # A hash table of Rust, whose order is random, counts the same with other words around it.
+    # A hash table of Rust, whose order is random, counts the same with other text around it.
     quern stat -n 3 --reproducible=yes --summary=json -o first target/release/bench table
     [ "$(grep -o '"repeats":true' first | wc -l)" = 9 ]
     env LONG="$(printf '%05000d' 0)" quern stat --reproducible=yes --summary=json -o second \

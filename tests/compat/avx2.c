@@ -2,8 +2,8 @@
 //
 // AVX2: gathers of all four kinds with full masks, masked loads and stores with partial ones,
 // broadcasts, lane permutations, variable shifts, 32-byte accesses across lines. The masked
-// elements at the ends lie in lines that are not touched: a masked move refers only to the elements
-// that its mask names. FMA only as scalar, for Valgrind reads packed operands of FMA in parts.
+// elements at the ends are in lines that are not touched: a masked move refers only to the elements
+// that its mask selects. FMA only as scalar, since Valgrind reads packed operands of FMA in parts.
 // needs: avx2
 #include <immintrin.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ __attribute__((noinline)) static int64_t gather_all(void)
     return s[0] + s[1] + s[2] + s[3] + (int64_t)(fs[0] + fs[1] + fs[2] + fs[3]) + (int64_t)ss[7];
 }
 
-// Copies n ints from any place to any place, the rest by mask.
+// Copies n ints between any two addresses, the last ones by mask.
 __attribute__((noinline)) static void copy(int32_t *dst, const int32_t *src, int n)
 {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

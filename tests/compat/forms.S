@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Hundreds of forms of instructions, one on a line: what each refers to is compared with Cachegrind
-// line by line. Each has a place of its own, which misses in the small caches and lies differently
-// in lines of 32, 64 and 128 bytes in each of the rounds. Each is a block of its own, so that
-// Valgrind can leave nothing out. Those that it reads in parts, or does not know, are not here
-// (reference-model.md).
+// Hundreds of forms of instructions, one per line: the references of each are compared with
+// Cachegrind line by line. Each has its own address, which misses in the small caches and has
+// another offset in lines of 32, 64 and 128 bytes in each of the rounds. Each is a block of its
+// own, so Valgrind can leave nothing out. Forms that Valgrind reads in parts, or does not know, are
+// not here (reference-model.md).
 // needs: avx2 bmi2 adx sse4_2 f16c fma movbe abm
 
         .section .bss

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Masked moves and gathers with every mask of eight and of four elements, from and to changing
-// places, across lines. The stack pointer moves about: Cachegrind reads the masked-off elements of
+// addresses, across lines. The stack pointer changes: Cachegrind reads the masked-off elements of
 // a gather there. needs: avx2
 
         .section .bss

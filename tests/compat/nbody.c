@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Floating point, scalar and double: five bodies under gravity; their energy must stay what it was.
+// Floating point, scalar and double: five bodies under gravity; their energy must stay constant.
 // Divisions, square roots, conversions both ways.
 #include <stdint.h>
 

@@ -56,7 +56,7 @@ static struct node {
 
 NOINLINE static uint64_t sum_from_the_end(const struct node *n)
 {
-    volatile uint64_t frame[4]; // some room in each frame
+    volatile uint64_t frame[4]; // some space in each frame
 
     if (!n)
         return 0;

@@ -28,7 +28,7 @@ again:  call    pushes
         mov     %r12, (%rbx)
         push    %r12
         push    %r12
-        call    *method(%rip)           // takes two arguments away
+        call    *method(%rip)           // pops two arguments
         mov     %rax, 64(%rbx)
         mov     %rsp, %r13              // the other stack, a little lower each time
         lea     other_top(%rip), %rsp

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The start of every compat program: a stack of its own in .bss, so that addresses do not depend on
-// who runs it; run() of the program; exit with its result by a raw system call. Valgrind reads the
-// debug information of a program only if it has initialised writable data: that is what `writable`
-// is for.
+// The start of every compat program: a stack of its own in .bss, so addresses do not depend on
+// the caller; run() of the program; exit with its result by a raw system call. Valgrind reads the
+// debug information of a program only if it has initialised writable data: hence
+// `writable`.
 
         .section .data
         .globl  writable

@@ -36,7 +36,7 @@ __attribute__((noinline)) static long double sine(long double x)
     return y;
 }
 
-// Rounds down whatever the mode of the moment is, as old compilers did it.
+// Rounds down in any rounding mode, as old compilers did.
 __attribute__((noinline)) static int32_t to_int(long double x)
 {
     uint16_t old, down;

@@ -34,7 +34,7 @@ static struct {
     int error;
     bool on, interrupted, thread_first;
     enum inject_mode mode;
-    bool transfers[INJECT_COUNT]; // which of read and write `mode` is about
+    bool transfers[INJECT_COUNT]; // which of read and write `mode` applies to
 } plan;
 
 static pid_t alone; // the only process whose calls fail; 0: all do
@@ -67,7 +67,7 @@ void inject_end(void)
     memset(&plan, 0, sizeof(plan));
 }
 
-// Whether this call fails; errno is set then.
+// Does this call fail? Then errno is set.
 static bool fails(enum inject_kind kind)
 {
     if (alone && alone != getpid())
@@ -227,7 +227,7 @@ WRAP(int, close, int fd)
 
 // ---- Reading and writing ----
 
-// What is left of a transfer of `size`: none, when it is interrupted.
+// The size of a transfer of `size`: 0 when it is interrupted.
 static bool transfer(enum inject_kind kind, size_t *size)
 {
     if (!plan.transfers[kind] || !*size)
@@ -257,7 +257,7 @@ WRAP(ssize_t, pread, int fd, void *buf, size_t size, off_t offset)
 
 WRAP(ssize_t, write, int fd, const void *buf, size_t size)
 {
-    // Messages are what the other faults are told by.
+    // Messages report the other faults.
     if (fd == STDERR_FILENO)
         return __real_write(fd, buf, size);
     if (fails(INJECT_WRITE) || !transfer(INJECT_WRITE, &size))

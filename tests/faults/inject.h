@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls of the C library that fail when asked to: the linker hands over those of our own objects
-// (--wrap, mk/tests-faults.mk), so that what is counted is ours alone and the same on every
+// Calls of the C library that fail on request: the linker redirects those of our own objects
+// (--wrap, mk/tests-faults.mk), so the counts are ours alone and the same on every
 // machine. Used by tests/unit/profile/test_faults.c and, through the environment, by the program of
 // check-faults.
 #ifndef TESTS_FAULTS_INJECT_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 enum inject_kind {
-    INJECT_MEMORY, // malloc and what allocates: ENOMEM
-    INJECT_OPEN,   // what makes a descriptor: EMFILE
+    INJECT_MEMORY, // malloc and other allocations: ENOMEM
+    INJECT_OPEN,   // calls that open a descriptor: EMFILE
     INJECT_READ,
     INJECT_WRITE,
     INJECT_RENAME,
@@ -19,7 +19,7 @@ enum inject_kind {
     INJECT_COUNT,
 };
 
-// What happens to reads and writes beside failing.
+// Changes to reads and writes other than failures.
 enum inject_mode { INJECT_WHOLE, INJECT_SHORT, INJECT_EINTR };
 
 struct inject {
@@ -30,10 +30,10 @@ struct inject {
 };
 extern struct inject inject;
 
-// From here on the n-th call of a kind fails with `error`, and with `on` all that follow; n == 0:
+// From here on the n-th call of a kind fails with `error`, and with `on` all later ones; n == 0:
 // none does.
 void inject_begin(enum inject_kind kind, long n, int error, bool on);
-// Reads and writes of one byte, or each preceded by EINTR.
+// Transfers of one byte, or EINTR before each.
 void inject_transfer(enum inject_mode mode);
 // A new thread opens a file before the one that made it goes on.
 void inject_thread_first(void);

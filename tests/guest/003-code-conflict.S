@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Two pieces of code 1024 bytes apart in a direct-mapped cache of 1024: each throws out the other.
+// Two pieces of code 1024 bytes apart in a direct-mapped cache of 1024: each evicts the other.
 // Ir: 2 + 3 * (call, ret, dec, jnz) + 3 = 17. I1: line 0 at the start; then, three times, `ret`
-// misses and throws out line 0, `dec` misses and throws out the other: 1 + 3 * 2 = 7. In LL both
+// misses and evicts line 0, `dec` misses and evicts the other: 1 + 3 * 2 = 7. In LL both
 // stay: 2. The calls write and the returns read one place of the stack: Dw 3, Dr 3, one miss.
 // Branches: taken, taken, not: histories 0 and 1 are wrong, history 11 finds a 0: right.
 //

@@ -4,7 +4,7 @@
 //   A miss, B miss, A hit, C miss (B goes), A hit, B miss (C goes), C miss (A goes), A miss (B
 //   goes) Six misses; LL knows each line after its first: three.
 //
-// First in, first out would have thrown out A for C: seven misses. Random would be anything.
+// First in, first out would have evicted A for C: seven misses. Random would have any number.
 //
 // case: --I1=1024,1,64 --D1=512,2,64 --LL=16384,4,64
 // expect: Ir=12 I1mr=1 ILmr=1 Dr=8 D1mr=6 DLmr=3 Dw=0 D1mw=0 DLmw=0 Bc=0 Bcm=0 Bi=0 Bim=0

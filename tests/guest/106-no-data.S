@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What is not a data reference: lea, nop with an operand, prefetch, clflush. What is one although
-// nothing may come of it: a conditional move whose condition is false reads (Dr 1); a set writes
-// one byte (Dw 1). A test reads (Dr 1); none of them is a branch. All in one line of data, first
-// touched by the conditional move. 14 instructions, 59 bytes.
+// Instructions without a data reference: lea, nop with an operand, prefetch, clflush. Instructions
+// with one that may have no effect: a conditional move whose condition is false reads (Dr 1); a set
+// writes one byte (Dw 1). A test reads (Dr 1); none of them is a branch. All in one line of data,
+// first touched by the conditional move. 14 instructions, 59 bytes.
 //
 // case: --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=14 I1mr=1 ILmr=1 Dr=2 D1mr=1 DLmr=1 Dw=1 D1mw=0 DLmw=0 Bc=0 Bcm=0 Bi=0 Bim=0

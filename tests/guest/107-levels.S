@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The last level serves instructions and data, sees only what missed before, and takes nothing out
-// of the first levels when it throws a line out. LL has 16 sets of one line; everything here falls
-// into its set 0. D1 has 8 sets of two ways.
+// The last level serves instructions and data, sees only misses of the first, and removes nothing
+// from the first levels when it evicts a line. LL has 16 sets of one line; everything here maps
+// to its set 0. D1 has 8 sets of two ways.
 //   fetch of the first line            I1 miss, LL miss
 //   read 0                             D1 miss, LL miss: the code's line leaves LL, not I1
 //   read 1024                          D1 miss, LL miss: 0 leaves LL, not D1

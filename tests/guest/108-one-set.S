@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A set that misses again and again, by 13 lines that lie 4096 bytes apart: all of D1's set 0. Each
+// A set that misses again and again, by 13 lines that are 4096 bytes apart: all of D1's set 0. Each
 // part of the program is a loop of 1000 rounds; [a..b] is what is in the cache, the least recent
 // first.
 //
 // With 12 ways:
-//   0..12 in turn           each is thrown out just before it is read again: 13 misses a round,
+// 0..12 in turn           each is evicted just before it is read again: 13 misses a round,
 //                           [1..12] at the end of each
 //   k, 0 for k = 1..12      in the first round 1 hits and 0 misses; 2..12 miss. 0 stays from then
 //                           on, and eleven ways are left for twelve lines: 12 misses a round,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A program sees its own addresses: what a call pushes, what lea of rip says, what is in the stack
-// below; it may return to where nobody called from, change the return address, jump into the middle
-// of an instruction, and run code by way of two different instruction streams over the same bytes.
+// A program sees its own addresses: the return address of a call, the value of lea of rip, the
+// bytes of the stack below; it may return without a call, change the return address, jump into the
+// middle of an instruction, and execute the same bytes as two different instruction streams.
 
         .section .bss
         .align  64

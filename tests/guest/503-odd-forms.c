@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // needs: avx512f fsgsbase
 //
-// Instruction forms that compilers do not write and that the engine once got wrong (found by
-// fuzz-insn): a prefix bit that the decoder ignores, the client's %gs where no modrm byte names the
-// operand, instructions that load %gs, and single-stepping with the nested-task flag set.
+// Instruction forms that compilers do not emit and that the engine once translated wrongly (found
+// by fuzz-insn): a prefix bit that the decoder ignores, the client's %gs where no modrm byte names
+// the operand, instructions that load %gs, and single-stepping with the nested-task flag set.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -26,8 +26,8 @@ static void note(int sig, siginfo_t *i, void *context)
     siglongjmp(out, 1);
 }
 
-// F3 41 90: AMD's processors exchange eax and r8d, Intel's pause. Which, this prints, and natively
-// it must be the same. References before and behind it make the engine use registers.
+// F3 41 90: AMD's processors exchange eax and r8d, Intel's pause. The program prints which, and
+// natively it must be the same. References before and after it make the engine use registers.
 static void pause_with_rex(bool say)
 {
     bool exchanged;
@@ -97,8 +97,8 @@ static void gather_gs(void)
     }
 }
 
-// REX.R, X and B mean nothing to a move between rax and an absolute address, and the last segment
-// prefix counts.
+// A move between rax and an absolute address ignores REX.R, X and B, and the last segment
+// prefix applies.
 static void absolute_gs(void)
 {
     uint64_t v = 0x1122334455667788, r8 = 1;
@@ -118,7 +118,7 @@ static void absolute_gs(void)
     CHECK(bytes[16] == 0x88 && bytes[23] == 0x11 && bytes[32] == 0x88 && !bytes[33]);
 }
 
-// The null selector is loaded, and the base that a processor then has is what rdgsbase says.
+// After the null selector is loaded, rdgsbase gives the base of this processor.
 static void loads_of_gs(void)
 {
     uint64_t before = 0x123450, after, again, offset;
@@ -127,7 +127,7 @@ static void loads_of_gs(void)
     __asm__ volatile("wrgsbase %2\n\txor %k1, %k1\n\tmov %1, %%gs\n\trdgsbase %0"
                      : "=r"(after), "=&r"(again)
                      : "r"(before));
-    // some processors keep the base, others clear it: but always the same
+    // some processors keep the base, others clear it: but consistently
     __asm__ volatile("wrgsbase %1\n\tpushq $0\n\tpop %%gs\n\trdgsbase %0"
                      : "=r"(again)
                      : "r"(before));
@@ -147,7 +147,7 @@ static void loads_of_gs(void)
     CHECK(code == SI_KERNEL);
 }
 
-// An illegal instruction behind a popf that sets the nested-task flag.
+// An illegal instruction after a popf that sets the nested-task flag.
 static void nested_task(void)
 {
     code = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What says which processor this is says the same: cpuid, xgetbv, the auxiliary vector, the C
-// library, /proc/cpuinfo, the state in a handler's frame, and how much xsave writes. Natively, and
-// with any --cpu.
+// All sources agree on the processor: cpuid, xgetbv, the auxiliary vector, the C
+// library, /proc/cpuinfo, the state in a handler's frame, and the size that xsave writes. Natively,
+// and with any --cpu.
 // case:
 // case: --cpu=x86-64
 // case: --cpu=x86-64,cx16,popcnt --tsc=counted
@@ -21,7 +21,7 @@
 enum { EAX, EBX, ECX, EDX };
 
 static const struct {
-    const char *word; // of /proc/cpuinfo, which may leave out what the processor has
+    const char *word; // a word of /proc/cpuinfo, which may omit features of the processor
     uint32_t leaf, reg, bit;
 } features[] = {
     { "pni", 1, ECX, 0 },          { "ssse3", 1, ECX, 9 },     { "fma", 1, ECX, 12 },
@@ -101,7 +101,7 @@ static void library(void)
     CHECK(!__builtin_cpu_supports("avx512vl") == !(ask(7, 0, EBX) >> 31 & 1));
 }
 
-// A kernel may leave out what programs have no use for (MTRRs, under a hypervisor without them).
+// A kernel may omit features that programs cannot use (MTRRs, under a hypervisor without them).
 static void vector(void)
 {
     enum { FOR_PROGRAMS = 0x07888111 }; // fpu, tsc, cx8, cmov, clflush, mmx, fxsr, sse, sse2
@@ -133,7 +133,7 @@ static void handler(int sig, siginfo_t *info, void *context)
     frame_size = magic == 0x46505853 ? size : 0;
 }
 
-// Without the AMX tiles (bit 18), which a process has to ask for.
+// Without the AMX tiles (bit 18), which a process has to request.
 static void frame(void)
 {
     struct sigaction a = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
@@ -150,7 +150,7 @@ static void frame(void)
     CHECK(!getauxval(AT_MINSIGSTKSZ) || getauxval(AT_MINSIGSTKSZ) > size);
 }
 
-// As much as leaf 0xd says is what may be written, whatever is asked for, and by every form of an
+// xsave may write the size that leaf 0xd gives, whatever is requested, with every form of an
 // address.
 static void state(void)
 {
@@ -160,7 +160,7 @@ static void state(void)
     if (!xcr0())
         return;
     page = mmap(NULL, 0x8000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    end = page + 0x7000; // the last page is not ours to write
+    end = page + 0x7000; // the last page must not be written
     mprotect(end, 0x1000, PROT_NONE);
     CHECK(size <= 0x7000 && size >= 576);
     page = end - ((size + 63) & ~63u);
@@ -179,8 +179,8 @@ static void state(void)
     munmap(end - 0x7000, 0x8000);
 }
 
-// Without protection keys (OSPKE, bit 4) there is none to be had: ENOSPC, or EINVAL of a kernel on
-// a processor that has none.
+// Without protection keys (OSPKE, bit 4) the calls fail: ENOSPC, or EINVAL of a kernel on
+// a processor without them.
 static void keys(void)
 {
     int key = pkey_alloc(0, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// As 505-cpu.c, of a higher level.
+// Like 505-cpu.c, at a higher level.
 // needs: avx2 bmi2 fma movbe abm f16c xsave
 // case: --cpu=x86-64-v3
 // case: --cpu=x86-64-v3,-bmi2 --tsc=counted

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that uses more than it is shown loses nothing: the upper halves of vector registers
-// survive a handler that clears them, although frames of the processor that is shown have no room
+// A program that uses features beyond --cpu loses no state: the upper halves of vector registers
+// survive a handler that clears them, although frames of the emulated processor have no space
 // for them. (The warning is on standard error.)
 // needs: avx2
 // case:

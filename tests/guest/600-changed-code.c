@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Code that changes under the processor's eyes: patched in place after it ran, patched ahead of
-// itself within one straight line, through a second mapping, by a system call, by unmapping and
-// mapping, by moving, by mapping over it, and after a change of protection. Each time the new code
-// must run.
+// Code that changes while it is in use: patched in place after it ran, patched in front of
+// the program counter within one straight line, through a second mapping, by a system call, by
+// unmapping and mapping, by moving, by mapping over it, and after a change of protection. Each time
+// the new code must be executed.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void in_place(void)
     munmap(p, PAGE);
 }
 
-// movb $2, 8(%rip) overwrites the constant of the mov behind it: no branch between the two.
+// movb $2, 8(%rip) overwrites the constant of the mov after it: no branch between the two.
 static void ahead_of_itself(void)
 {
     static const uint8_t code[] = {
@@ -131,11 +131,11 @@ static void mapped_anew(void)
         p = map(p, PROT_READ | PROT_WRITE | PROT_EXEC);
         write_constant(p, i + 1000);
         CHECK(call(p) == i + 1000);
-        p = map(p, PROT_READ | PROT_WRITE | PROT_EXEC); // over it
+        p = map(p, PROT_READ | PROT_WRITE | PROT_EXEC); // replaces the mapping
         write_constant(p, i + 2000);
         CHECK(call(p) == i + 2000);
     }
-    // Moved away and something else put there; what was moved still runs.
+    // Moved away, and another mapping put there; the moved code still runs.
     q = map(NULL, PROT_NONE);
     CHECK(mremap(p, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, q) == q);
     CHECK(call(q) == 99 + 2000);
@@ -156,7 +156,7 @@ static void by_protection(void)
         CHECK(mprotect(p, PAGE, PROT_READ | PROT_EXEC) == 0);
         CHECK(call(p) == i);
     }
-    // madvise may throw the contents away: a page of zeroes, `add %al, (%rax)`, is not run here,
+    // madvise may drop the contents: a page of zeroes, `add %al, (%rax)`, is not executed here,
     // only replaced.
     CHECK(mprotect(p, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
     CHECK(madvise(p, PAGE, MADV_DONTNEED) == 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Code that changes what follows it in the same block by stores without an operand in memory:
-// maskmovdqu, and clzero where the processor has it. The changed code must run, not what was there
-// before.
+// Code that changes later code of the same block by stores without an operand in memory:
+// maskmovdqu, and clzero where the processor has it. The changed code must be executed, not the
+// code before.
 #include <cpuid.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static uint8_t *code;
 
-// `first` is run with rdi = rax = code + 64, where "return 1" stands; at code + 128 is "return 7".
+// `first` is run with rdi = rax = code + 64, which is "return 1"; code + 128 is "return 7".
 static int run(const char *first, size_t n)
 {
     static const uint8_t nops[16] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,

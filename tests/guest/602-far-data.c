@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // RIP-relative data at every distance from the code cache, read and written while a timer
-// interrupts: the block is then finished in a copy elsewhere, and what its operands reach, the copy
-// must reach, too (the data between 1.84 and 2 GiB below the cache once were not). 12,000 rounds at
+// interrupts: the block is then finished in a copy elsewhere, and the copy must reach the same
+// operands (once it did not reach data between 1.84 and 2 GiB below the cache). 12,000 rounds at
 // each of 40 places, of ten additions each.
 //
 // varies: a timer interrupts it

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Data and code where addresses need 57 bits. Two places whose addresses differ in bit 50 alone
-// fall into one set and are two lines.
+// Data and code at addresses that need 57 bits. Two addresses that differ in bit 50 only
+// map to one set and are two lines.
 //   load at A                  R, line of set 0: miss
 //   load at A + 2^50           R, set 0: miss, A is gone from D1
 //   load at A                  R: a miss of D1; both are in LL, which has 4 ways
@@ -29,7 +29,7 @@ top:    .fill   1024
 _start: mov     $9, %eax                // mmap
         movabs  $A, %rdi
         mov     $8192, %esi
-        mov     $7, %edx                // all may be done with it
+        mov     $7, %edx                // read, write, execute
         mov     $0x32, %r10d            // MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS
         mov     $-1, %r8
         xor     %r9d, %r9d

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A function whose constant is rewritten before each call: the values 0 to 3 in turn, 400 times;
-// then 400 new ones; then 0 and 4 in turn, behind a conditional branch of its own. What it adds up
-// is checked; every version counts the same, whether it is translated again or found again.
+// then 400 new ones; then 0 and 4 in turn, after a conditional branch of its own. Its sum
+// is checked; every version counts the same, whether translated again or found again.
 //
 // Ir: 1; 400 * (mov, and, mov, call; mov, add, ret; dec, jnz) = 3600; 1; 400 * (mov, call; mov,
 // add, ret; dec, jnz) = 2800; 1; 100 * (mov, and, shl, mov, call, dec, jnz) = 700, the function:

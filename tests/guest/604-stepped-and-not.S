@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Two bytes that are a store, and mov %gs, %eax, which is executed by stepping it where it lies, in
-// turn. Each is counted as what it is when it is executed.
+// Two bytes that are alternately a store and mov %gs, %eax, which is executed by single-stepping in
+// place. Each counts as the instruction that is executed.
 //
 // Ir: lea, lea, mov; 100 * (mov, mov, mov, call; store, ret; mov, call; mov, ret; dec, jnz) =
 // 1200; cmp, jne, mov, xor, syscall: 1208. Dw: 100 * (2 rewritten, 2 return addresses, the store)

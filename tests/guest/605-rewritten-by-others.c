@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Three threads execute code whose constants another rewrites, four values in turn, while a timer's
-// signals break in: each call returns one of these, whichever; then, when nobody rewrites any more,
-// the last.
+// Three threads execute code whose constants another thread rewrites, four values in turn, while a
+// timer's signals interrupt: each call returns one of these; after the last rewrite, the
+// last one.
 //
 // varies: how often the threads call
 #include <pthread.h>
@@ -24,7 +24,7 @@ static atomic_int strange;
 
 // mov $constant, %eax; test %edi, %edi; jz 1f; nop; 1: ret: the constant is aligned.
 static const uint8_t plain[] = { 0xb8, 0, 0, 0, 0, 0x85, 0xff, 0x74, 0x01, 0x90, 0xc3 };
-// xor %eax, %eax; nop; 1: or $constant, %eax; dec %edi; jnz 1b; ret: a block that leads to itself.
+// xor %eax, %eax; nop; 1: or $constant, %eax; dec %edi; jnz 1b; ret: a block that loops to itself.
 static const uint8_t loop[] = { 0x31, 0xc0, 0x90, 0x0d, 0, 0, 0, 0, 0xff, 0xcf, 0x75, 0xf7, 0xc3 };
 
 #define PLAIN 3 // offsets: the constant is at the next multiple of 4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Branches that name the code segment in which the program is. Each is an instruction without data
-// references and without a prediction; the pushes in front of them are counted as ever.
+// Branches that name the program's own code segment. Each is an instruction without data
+// references and without a prediction; the pushes before them count as usual.
 //
 // Ir: lea, mov; 1000 * (push, lea, push, lretq; push, lea, push, lretq $8 and its sub; ljmp; lcall,
 // lret; mov, mov, push, push, pushfq, push, lea, push, iretq; dec, jnz = 23); cmp, jne, mov, xor,

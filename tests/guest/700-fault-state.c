@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What a handler of a fault sees is what the program had: all general registers, the flags (but
+// A fault's handler sees the program's state: all general registers, the flags (except
 // those that the faulting instruction would have overwritten: they are dead to Quern), rip at
-// the faulting instruction, the address; whatever stands before the fault in its block. And what
-// the handler leaves in the context is what the program goes on with.
+// the faulting instruction, the address; with any instructions before the fault in its block. The
+// program continues with the context that the handler leaves.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 #include "check.h"
 
-static uint8_t *bad; // a page that may not be touched, behind one that may
+static uint8_t *bad; // an inaccessible page, after an accessible one
 static volatile int seen;
 static gregset_t regs;
 static siginfo_t info;
@@ -32,8 +32,8 @@ static void note(int sig, siginfo_t *i, void *context)
     u->uc_mcontext.gregs[REG_RIP] = skip_to;
 }
 
-// Sets every register, does some work that the fault must not undo or repeat, faults at `at`, goes
-// on at `on`.
+// Sets every register, does some work that the fault must not undo or repeat, faults at `at`,
+// continues at `on`.
 #define FAULT(before, instruction)                                                                \
     __asm__ volatile("push %%rbp\n\t"                                                             \
                      "lea 7f(%%rip), %%rax\n\t"                                                   \
@@ -108,7 +108,7 @@ static void faults(void)
               "mov 40(%%rbx), %%ecx");
         check_usual(at, bad + 40);
 
-        // A repeated string instruction: rsi, rdi and rcx say how far it came.
+        // A repeated string instruction: rsi, rdi and rcx give its progress.
         FAULT("lea -5(%%rbx), %%rdi\n\tmov $9, %%ecx", "rep stosb");
         CHECK(regs[REG_RIP] == at && info.si_addr == bad);
         CHECK(regs[REG_RDI] == (long long)(uintptr_t)bad && regs[REG_RCX] == 4);
@@ -120,7 +120,7 @@ static void faults(void)
     }
 }
 
-// A jump to nowhere faults at the target.
+// A jump to an unmapped address faults at the target.
 static sigjmp_buf back;
 static void leave(int sig, siginfo_t *i, void *context)
 {
@@ -152,7 +152,7 @@ static void jumps(void)
     }
 }
 
-// The handler edits everything.
+// The handler changes everything.
 static void edit(int sig, siginfo_t *i, void *context)
 {
     ucontext_t *u = context;

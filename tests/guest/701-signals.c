@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Signals as a program arranges them: alternate stacks, nesting, one-shot handlers, masks, jumps
-// out of handlers, order of queued ones, waiting for them in every way, restart and interruption of
-// system calls.
+// Signals in the ways that programs use them: alternate stacks, nesting, one-shot handlers, masks,
+// jumps out of handlers, order of queued ones, waiting for them in every way, restart and
+// interruption of system calls.
 //
 // varies: timers, and loops that wait for them
 
@@ -161,7 +161,7 @@ static void in_a_while(long us)
     setitimer(ITIMER_REAL, &t, NULL);
 }
 
-// Again and again: on a slow machine the first may come before the call that it shall interrupt.
+// Repeatedly: on a slow machine the first may come before the call that it should interrupt.
 static void every(long us)
 {
     struct itimerval t = { { 0, us }, { 0, us } };
@@ -216,8 +216,8 @@ static void interrupted(void)
     close(pipe_[1]);
 }
 
-// A timer that strikes often while the program computes: two hundred times, and the result stays
-// what it is.
+// A timer that interrupts a computation: two hundred times, without an effect on the
+// result.
 static void storm(void)
 {
     struct itimerval often = { { 0, 300 }, { 0, 300 } }, off = { { 0, 0 }, { 0, 0 } };

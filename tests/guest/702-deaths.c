@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Children that die in every way: the parent sees each as it was. And the codes that handlers see.
+// Children that die in every way: the parent gets the right status. And the codes that handlers
+// see.
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -126,7 +127,7 @@ static void note(int sig, siginfo_t *info, void *context)
         words[5 + 16] = (uint64_t)after;
 }
 
-// A label behind the instruction, where the handler goes on.
+// A label after the instruction, where the handler continues.
 #define PROVOKE(instruction)                                                        \
     __asm__ volatile("lea 1f(%%rip), %%rcx\n\tmov %%rcx, %0\n\t" instruction "\n1:" \
                      : "=m"(after)::"rax", "rcx", "rdx", "cc", "memory")
@@ -155,7 +156,7 @@ static void codes(void)
     after = 0;
     __asm__ volatile("int3");
     CHECK(last.si_signo == SIGTRAP && last.si_code == SI_KERNEL);
-    CHECK(((uint8_t *)last_rip)[-1] == 0xcc); // behind it
+    CHECK(((uint8_t *)last_rip)[-1] == 0xcc); // after it
 }
 
 int main(void)

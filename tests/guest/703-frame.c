@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The frame of a signal: where it lies, its extended state with both magic numbers, the upper
+// The frame of a signal: its address, its extended state with both magic numbers, the upper
 // halves of ymm registers in it, what the handler changes there; the mask, the alternate stack and
 // the return to the interrupted place.
 #include <signal.h>
@@ -45,7 +45,7 @@ static void handler(int sig, siginfo_t *info, void *context)
     CHECK(fp[512] & 4);
     CHECK(!sigismember(&u->uc_sigmask, SIGUSR1) && sigismember(&u->uc_sigmask, SIGUSR2));
     CHECK(u->uc_link == NULL);
-    // Whatever the handler does to the registers is undone.
+    // The handler's changes of registers are undone.
     __asm__ volatile("vxorps %%ymm5, %%ymm5, %%ymm5\n\tfninit\n\tcld" ::: "xmm5");
 }
 

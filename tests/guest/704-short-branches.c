@@ -2,9 +2,9 @@
 //
 // Near branches with an operand size prefix: Intel's processors ignore it, AMD's truncate rip to 16
 // bits (and push and pop two bytes), which ends in a fault at a low address; on the others the next
-// int3 is reached, or the one that rax or the stack point to. What a handler sees of the fault or
-// of the int3 is printed, and must be the same natively and under Quern. The code lies at a fixed
-// address.
+// int3 is reached, or the one that rax or the stack point to. The state that a handler gets at the
+// fault or at the int3 is printed, and must be the same natively and under Quern. The code is at a
+// fixed address.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -29,8 +29,8 @@ static void note(int sig, siginfo_t *i, void *context)
 int main(void)
 {
     // Each is followed by int3. Those with a register use rax, which is the address of an int3
-    // further on: the code's own would be an endless loop where the prefix is ignored. What ret
-    // pops is the address of another. A displacement is 0, be it of 16 or 32 bits.
+    // further on: its own address would be an endless loop where the prefix is ignored. ret
+    // pops the address of another. A displacement is 0, as 16 and as 32 bits.
     static const struct {
         const char *name, *bytes;
         size_t n;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Branches to where nothing can be fetched: page zero, a data page, a hole, the kernel's half, and
-// addresses that are not canonical. What a handler sees of the fault must be the same as natively.
-// (A jump to ~0 once ended the program with "no room for a block", and the fault of an address that
-// is not canonical was another.)
+// Branches to addresses that cannot be fetched: page zero, a data page, a hole, the kernel's half,
+// and addresses that are not canonical. The handler must see the same fault as natively.
+// (A jump to ~0 once ended the program with "no room for a block", and a non-canonical address
+// gave another fault.)
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>

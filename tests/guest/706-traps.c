@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Instructions that trap, may not be executed, or go far, each with what a handler sees of it:
-// signal, code, trap number, error code and flags must be as natively. Some are run with alignment
-// checks on (AC), which must not reach the engine.
+// Instructions that trap, are illegal or privileged, or branch far, each with the state that a
+// handler sees: signal, code, trap number, error code and flags must be as natively. Some are run
+// with alignment checks on (AC), which must not reach the engine.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static void note(int sig, siginfo_t *i, void *context)
     siglongjmp(out, 1);
 }
 
-// Each ends in a ret; rdi is 64 bytes in the middle of a page, aligned.
+// Each ends with a ret; rdi points to 64 bytes in the middle of a page, aligned.
 #define CASES                                                                                    \
     X(lretq, "pushq $0x33; lea 1f(%rip), %rax; push %rax; lretq; 1:")                            \
     X(lretq_n, "push $1; pushq $0x33; lea 1f(%rip), %rax; push %rax; lretq $8; 1:")              \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Transactions (RTM). Each that is tried here aborts, whatever the processor: under Quern at once,
-// natively at its xabort or at once where microcode forbids them; where the processor has no
-// xbegin, it is illegal. After an abort everything but eax is as before xbegin. What is printed
-// must be the same natively and under Quern: what the processor does not tell cpuid, the signals
+// Transactions (RTM). Each one here aborts, on any processor: under Quern at once,
+// natively at its xabort, or at once where microcode forbids them; a processor without
+// xbegin raises SIGILL. After an abort everything except eax is as before xbegin. The output
+// must be the same natively and under Quern: signals show what cpuid does not.
 // say. (xbegin was once copied into the code cache, where its abort went astray.)
 #include <setjmp.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static void note(int sig, siginfo_t *i, void *context)
     siglongjmp(out, 1);
 }
 
-// Loads and stores on both sides of xbegin, so that the engine has its hands full there; a branch
+// Loads and stores on both sides of xbegin, so that the engine uses many registers there; a branch
 // and a loop inside.
 static void aborted(void)
 {
@@ -56,7 +56,7 @@ static void aborted(void)
                      : [p] "r"(p), [all] "i"(ALL_FLAGS)
                      : "r8", "cc", "memory");
     // 0, or the xabort's 0x5a with bit 0; bits 1 to 5 say more about aborts of other causes. The
-    // upper half goes.
+    // upper half is dropped.
     CHECK(a >> 32 == 0);
     CHECK((a & 0xffffffc0) == ((a & 1) ? 0x5a000000 : 0));
     CHECK(b == 0x1111 && c == 5 && flags == ALL_FLAGS);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A loop that becomes a superblock (more than fill a buffer of either size are recorded of it), and
-// every way out of it that is the same each time: a conditional branch that goes the other way, an
+// A loop that becomes a superblock (it records more than a buffer of either size holds), and
+// every deterministic way out of it: a conditional branch in the other direction, an
 // indirect call of another function, faults of a load, of ret and of a fetch, whose handler repairs
-// what was wrong or moves on, code that changes under it and goes away.
+// the cause or skips, code that changes under it and is removed.
 //
 // A usual turn has 11 instructions and 2 conditional branches (turn 3, load 3, one or two 3, back
 // 2), another one 7 and 2. A run of n turns has one more, its ret.
@@ -24,9 +24,9 @@
 //     end      8 + 3 = 11                       4
 //                                     3184613   600811                  90330  180009 30000  270139
 //
-// D: the loads run into a page that is not there, at turn 20, then 19, to 1; three turns follow.
-// The handler has 10 instructions and repairs it, or 11 and moves on: the load is not executed.
-// Its branches are 2, so that there are 270 * 2 + 20 + 20 * 2. Of its 270 loads 60 + 10 are of the
+// D: the loads reach an inaccessible page, at turn 20, then 19, to 1; three turns follow.
+// The handler has 10 instructions and repairs it, or 11 and skips it: the load is not executed.
+// Its branches are 2, so there are 270 * 2 + 20 + 20 * 2. Of its 270 loads 60 + 10 are of the
 // word. E: the handler has 11 instructions and 2 branches: 60 * 2 + 20 + 20 * 2. G: 13 and 2:
 // 9 * 2 + 3 + 3 * 2.
 //
@@ -63,10 +63,10 @@ _start: mov     $131, %eax              // sigaltstack
         xor     %r14d, %r14d
         xor     %r15d, %r15d
 
-        mov     $60000, %ecx            // A: always the same way
+        mov     $60000, %ecx            // A: always the same direction
         call    turn
 
-        mov     $1, %ebp                // B: every second time another one
+        mov     $1, %ebp                // B: every second time the other one
         mov     $60000, %ecx
         call    turn
         xor     %ebp, %ebp
@@ -121,7 +121,7 @@ _start: mov     $131, %eax              // sigaltstack
         dec     %r12d
         jnz     1b
 
-        mov     $60000, %ecx            // H: as if nothing had been
+        mov     $60000, %ecx            // H: as before the faults
         call    turn
 
         cmp     $90330, %r8
@@ -160,7 +160,7 @@ handler:
         je      1f
         cmp     $one, %rax
         je      2f
-        mov     88(%rdx), %rax          // r14: the stack comes back
+        mov     88(%rdx), %rax          // r14: restores the stack
         sub     %rax, 160(%rdx)
         movq    $0, 88(%rdx)
         ret

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A loop that becomes a superblock is interrupted where nobody knows: by a timer, whose handler
-// holds the registers against where the loop is; by another thread that takes its code and its data
-// away for a while, changes its way and forks; by a call out of it that forks, whose child goes on
-// in the loop, or executes another program. Each run of the loop counts right whatever happens.
+// A loop that becomes a superblock is interrupted at unpredictable points: by a timer, whose
+// handler compares the registers with the loop's position; by another thread that removes its code
+// and its data for a while, changes its direction and forks; by a call out of it that forks, whose
+// child continues in the loop, or executes another program. Each run of the loop counts right in
+// every case.
 //
 // varies: a timer, and threads
 
@@ -26,14 +27,14 @@
 #define TURNS 60000l // more than fill a buffer of records
 
 struct data {
-    volatile long way, one; // whether it goes the other way; 1
+    volatile long way, one; // the direction; 1
 };
 
-// Runs f() `turns` times, or nothing while d->way is 1. Returns how often it has been, sets *sum to
-// the sum of what was loaded.
+// Runs f() `turns` times, or does nothing while d->way is 1. Returns the number of turns, sets *sum
+// to the sum of what was loaded.
 long run(long turns, const struct data *d, void (*f)(void), long *sum);
 
-// Where an instruction of the loop is; r8 + rcx and r9 + rcx before it, less the number of turns.
+// Where an instruction of the loop is; r8 + rcx and r9 + rcx before it, minus the number of turns.
 extern const struct place {
     uint64_t at, r8, r9;
 } places[], places_end[];
@@ -67,7 +68,7 @@ __asm__(".text\n"
         "        .quad  8b, 0, 0, 9b, 1, 0, 10b, 1, 1\n"
         "places_end:\n"
         ".text\n"
-        // f() of its own: calls leave() with what it has of the loop kept.
+        // f() of its own: calls leave() with its state of the loop saved.
         "leaver: inc    %r8\n"
         "        push   %rcx\n"
         "        push   %rdx\n"
@@ -155,7 +156,7 @@ static void interrupted(void)
     data->way = 0;
 }
 
-// -- what another thread does to it --
+// -- disturbances by another thread --
 
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
@@ -176,7 +177,7 @@ static void *run_on(void *arg)
     return NULL;
 }
 
-// Until the thread has met it.
+// Until the thread has done its work.
 static void until_fault(int before)
 {
     while (atomic_load(&faults) == before)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that limits its own memory below what it has goes on as long as it asks for no more.
-// What the engine needs for the program's code from then on is not the program's affair: 40,000
+// A program that limits its memory to less than it uses continues as long as it allocates no more.
+// Memory that the engine needs for the program's code after that does not fail: 40,000
 // blocks, with each of the two limits.
 
 #include <stdint.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls that a signal cuts short without a word (engine/syscalls/interrupted.h): each is met, where it
-// waits in the kernel with a part done, by the signals that the engine sends, which another thread
-// sends here, and is to do all of what it was asked for. Natively these signals are ignored. A
-// signal that the program handles ends such a call, as natively, with what has been done.
+// Calls that a signal interrupts without an error code (engine/syscalls/interrupted.h): each is
+// interrupted while it waits in the kernel with a part done, by the signals that the engine sends,
+// which another thread sends here, and must complete the whole request. Natively these signals are
+// ignored. A signal that the program handles ends such a call, as natively, with a partial result.
 //
-// What waits is met while it sleeps, and the signal has come when the kernel has it no more:
-// nothing depends on time. What never sleeps is called until twenty signals have come meanwhile.
+// Waiting calls are interrupted while they sleep, and the signal has arrived when it is no longer
+// pending: nothing depends on time. Calls that never sleep are repeated until twenty signals have
+// arrived during them.
 //
 // varies: threads, and loops that wait for them
 
@@ -42,7 +43,7 @@ static pid_t victim;
 static atomic_bool returned;
 static atomic_int handled;
 
-// -- the one that sends --
+// -- the sender --
 
 static void poke(unsigned long value)
 {
@@ -109,7 +110,8 @@ static void *send_all(void *arg)
     return NULL;
 }
 
-// The call, met by signals of the engine three times; then `finish` does what it waits for.
+// The call, interrupted by signals of the engine three times; then `finish` completes what it waits
+// for.
 static long cut(void (*finish)(void), long nr, long a, long b, long c, long d, long e, long f)
 {
     struct sender s = { nr, finish };
@@ -127,12 +129,12 @@ static long cut(void (*finish)(void), long nr, long a, long b, long c, long d, l
     return ret;
 }
 
-// -- what it finishes with --
+// -- completions --
 
-static int from, to; // the ends that the finish uses
+static int from, to; // the descriptors that the completion uses
 static size_t drained;
 
-// All that comes, until the call has returned.
+// Reads everything until the call has returned.
 static void drain(void)
 {
     for (;;) {
@@ -212,7 +214,7 @@ static void check_send(void)
     drained_all(MANY);
     CHECK(cut(drain, SYS_sendmsg, to, (long)&msg, 0, 0, 0, 0) == MANY);
     drained_all(MANY);
-    // The last message that was begun is half done.
+    // The last message is half sent.
     memset(all, 0, sizeof(all));
     for (int i = 0; i < 3; i++)
         all[i].msg_hdr.msg_iovlen = 1;
@@ -244,7 +246,7 @@ static void check_datagrams(void)
         iov[i] = (struct iovec){ got + i * 100, 100 };
         all[i].msg_len = 0;
     }
-    // One is there, one comes; after that the socket says no error.
+    // One is there, one comes; after that the socket reports no error.
     CHECK(write(to, sent, 10) == 10);
     CHECK(cut(write_rest, SYS_recvmmsg, from, (long)all, 2, 0, 0, 0) == 2);
     CHECK(all[0].msg_len == 10 && all[1].msg_len == 90);
@@ -270,7 +272,7 @@ static void check_receive(void)
     CHECK(cut(write_rest, SYS_recvmsg, from, (long)&msg, MSG_WAITALL, 0, 0, 0) == 100);
     drained = 100;
     drained_all(100);
-    // At least so much: what there is.
+    // At least this much: what is there.
     CHECK(setsockopt(from, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low)) == 0);
     CHECK(write(to, sent, 10) == 10);
     CHECK(cut(write_rest, SYS_read, from, (long)got, 150, 0, 0, 0) == 100);
@@ -283,7 +285,7 @@ static void check_receive(void)
     close_ends(fd);
 }
 
-// What is looked at stays, so such a call begins anew. (A local socket does not wait for more.)
+// Peeked data stays, so such a call starts again. (A local socket does not wait for more.)
 static void check_peek(void)
 {
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -441,7 +443,7 @@ static void check_devices(void)
     munmap(buffer, size);
 }
 
-// -- signals of the program's own --
+// -- signals that the program handles --
 
 static void handler(int signo)
 {
@@ -475,13 +477,13 @@ static void check_own(void)
     CHECK(cut(signal_it, SYS_write, to, (long)sent, MANY, 0, 0, 0) == all);
     CHECK(handled == 1);
     drained_all((size_t)all);
-    // It has done nothing when the engine's signals come, then some, then the program's.
+    // It has done nothing when the engine's signals arrive, then a part, then the program's.
     CHECK(write(to, sent, (size_t)all) == all);
     CHECK(cut(drain_some, SYS_write, to, (long)sent, MANY, 0, 0, 0) == 20000 / 4096 * 4096);
     CHECK(handled == 2);
     CHECK(write(to, sent, 0) == 0);
     close_ends(fd);
-    // Of a local socket what is there; of a terminal the same.
+    // Of a local socket the available data; of a terminal the same.
     ends(fd, SOCK_STREAM);
     CHECK(write(to, sent, 10) == 10);
     CHECK(cut(signal_it, SYS_recvfrom, from, (long)got, 100, MSG_WAITALL, 0, 0) == 10);
@@ -499,7 +501,7 @@ int main(void)
     pthread_t thread;
 
     victim = gettid();
-    // The first thread makes the libc take the signal for itself.
+    // The first thread makes the libc reserve the signal.
     CHECK(pthread_create(&thread, NULL, nothing, NULL) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(engine_signal_ignore() == 0);

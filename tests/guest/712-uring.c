@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// io_uring_enter(2) submits, then waits, and when a signal ends the wait says only what it has
+// io_uring_enter(2) submits, then waits. When a signal ends the wait it returns only the number
 // submitted. Signals that the engine sends must not end it: a child sends them while the call
-// sleeps, and then does what it waits for. One that the program handles ends it.
+// sleeps, and then completes what it waits for. A signal that the program handles ends it.
 //
 // skip: io_uring is not permitted here
 // varies: a child, and loops that wait for it
@@ -179,7 +179,7 @@ static void check_wait(void)
     take_all();
 }
 
-// Its own signal ends the wait, also one that only the call lets in.
+// A handled signal ends the wait, also one that only the call unblocks.
 static void check_signal(void)
 {
     unsigned long blocked = 1ul << (SIGUSR1 - 1), none = 0, mask = 0;
@@ -212,7 +212,7 @@ static void check_signal(void)
     CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
 }
 
-// Its time is no longer for that. Until it is over nothing else ends it.
+// Its timeout. Until it expires nothing else ends the wait.
 static void check_time(void)
 {
     struct __kernel_timespec time = { 1, 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Branches that name the program's own code segment: what they do to registers, flags and the
-// stack, where they lead, between signals and in children.
+// Branches that name the program's own code segment: their effect on registers, flags and the
+// stack, and their targets, between signals and in children.
 //
 // varies: signals come when they come
 #include <signal.h>
@@ -47,7 +47,7 @@ static void on_timer(int sig)
     CHECK(rounds(3) == 3);
 }
 
-// Every flag that iretq may change is what it says, whatever it was; rip, rsp as it says.
+// Every flag that iretq may change gets the new value, whatever the old one; rip, rsp too.
 static void flags_of_iretq(void)
 {
     static uint64_t stack[32] __attribute__((aligned(64)));
@@ -97,8 +97,8 @@ static void pointers_of_32_bits(void)
         memcpy(low + 68 + 8 * i, &sel, 4);
     }
     for (int i = 0; i < 3; i++) {
-        // lret takes 8 bytes more than lcall has pushed: the ret takes what lies above it, so that
-        // is twice the same.
+        // lret pops 8 bytes more than lcall has pushed: the ret uses the word above, so that
+        // is there twice.
         __asm__ volatile("sub $128, %%rsp\n\tmov %%rsp, %%rbx\n\t"
                          "lea 1f(%%rip), %%rax\n\tpush %%rax\n\tpush %%rax\n\t"
                          "stc\n\tjmp *%4\n\tud2\n\t"
@@ -124,7 +124,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
     uc->uc_mcontext.gregs[REG_RSP] = uc->uc_mcontext.gregs[REG_RBP];
 }
 
-// The far return itself is done, and what is not there is its target.
+// The far return itself is done; its target is unmapped.
 static void target_that_is_not_there(uint64_t target)
 {
     uint64_t sp;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fork, vfork, clone in all manners, posix_spawn, system, exec: what the child does to memory, what
-// the parent is told, and that a call that failed leaves nothing behind.
+// fork, vfork, clone in all forms, posix_spawn, system, exec: the child's effects on memory, the
+// parent's result, and a failed call leaves nothing behind.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -85,7 +85,7 @@ static void vforks(void)
     CHECK(shared == ENOENT && ended_with(pid) == 3);
     shared = 0;
 
-    // A handler that the child changes stays what it was here.
+    // A handler that the child changes stays the same here.
     struct sigaction a;
 
     signal(SIGUSR1, SIG_IGN);
@@ -124,7 +124,7 @@ static void clones(void)
     int add = 7;
     pid_t pid;
 
-    // As Go does it: the parent's own stack, the parent waits.
+    // As in Go: the parent's own stack, the parent waits.
     for (int i = 0; i < 10; i++) {
         pid = (pid_t)raw_clone(CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
         if (pid == 0) {
@@ -134,7 +134,7 @@ static void clones(void)
         CHECK(pid > 0 && shared == 40 + i && ended_with(pid) == i);
     }
     shared = 0;
-    // The memory shared, the stack its own, both run.
+    // Shared memory, its own stack, both run.
     for (int i = 0; i < 10; i++) {
         pid = clone(on_own_stack, stack + sizeof(stack), CLONE_VM | SIGCHLD, &add);
         CHECK(pid > 0 && ended_with(pid) == 5 && shared == 7 * (i + 1));
@@ -143,7 +143,7 @@ static void clones(void)
     pid = clone(on_own_stack, stack + sizeof(stack), SIGCHLD, &add); // a copy of the memory
     CHECK(pid > 0 && ended_with(pid) == 5 && shared == 0);
 
-    // What fails, fails as it does natively, and the next one works.
+    // Failures are as natively, and the next call works.
     memset(&args, 0, sizeof(args));
     args.flags = CLONE_SIGHAND; // without CLONE_VM
     args.exit_signal = SIGCHLD;

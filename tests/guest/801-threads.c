@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Threads: many at once with locks, conditions, barriers, their own variables, cancellation;
-// signals sent to one of them; fork while others run; thousands that live shortly; the main one
+// signals sent to one of them; fork while others run; thousands of short ones; the main one
 // ends first.
 //
 // varies: threads, and loops that wait for them

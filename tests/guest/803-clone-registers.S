@@ -17,7 +17,7 @@ stack:
         .fill   8192
 child_stack:
 verdict:
-        .long   0                       // the child sets it to 1 when it found all as it should be
+        .long   0                       // the child sets it to 1 when its registers are right
 status: .long   0
 
         .section .rodata

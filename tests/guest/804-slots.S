@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Four threads, one behind the other: the parent waits for each (CLONE_VFORK) and then sleeps for
-// 10 ms, so that the next can have the slot of the last. Each begins with empty caches and an empty
-// predictor of its own, whatever the last one in its slot has left; LL is everybody's.
+// Four threads in sequence: the parent waits for each (CLONE_VFORK) and then sleeps for
+// 10 ms, so the next can get the slot of the last. Each starts with empty caches and an empty
+// predictor of its own, whatever the last thread of its slot has left; LL is shared.
 //
-// Ir: 2, then four times 7 to the system call, 8 behind it in the parent and 9 in the thread, and 3
+// Ir: 2, then four times 7 to the system call, 8 after it in the parent and 9 in the thread, and 3
 // at the end: 101. I1: the parent's code is in two lines; a thread runs in the first of these and
 // in a third one: 2 + 4 * 2. D1: four lines, all missed by each thread: 16 reads. LL has the three
 // lines of code and the four of data after the first thread.

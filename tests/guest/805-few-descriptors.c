@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A process whose descriptors are used up forks, be one free or none: the child runs to its end.
+// A process with one free descriptor, or none, forks: the child runs to its end.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A program whose descriptors are used up sees under /proc what it sees natively: its own link
-// leads to it, and numbers that it has not opened are not there.
+// A program without a free descriptor sees the same under /proc as natively: its own link
+// leads to it, and numbers that it has not opened are missing.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

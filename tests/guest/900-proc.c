@@ -35,7 +35,7 @@ static void names(char **argv)
     link[n > 0 ? n : 0] = '\0';
     CHECK(!strcmp(path, link));
     snprintf(fdpath, sizeof(fdpath), "/proc/%d/exe", (int)getpid());
-    CHECK(readlink(fdpath, link, 4) == 4 && !memcmp(link, path, 4)); // cut, without a final 0
+    CHECK(readlink(fdpath, link, 4) == 4 && !memcmp(link, path, 4)); // truncated, without a final 0
     fd = open("/proc/self/exe", O_RDONLY);
     CHECK(fd >= 0 && read(fd, file, 4) == 4 && !memcmp(file, ELFMAG, 4));
     CHECK(fstat(fd, &exe) == 0 && stat(path, &self) == 0 && exe.st_ino == self.st_ino);
@@ -95,7 +95,7 @@ static void descriptors(void)
     struct dirent *e;
     int n = 0;
 
-    CHECK(syscall(SYS_close_range, 3, ~0u, 0) == 0); // what whoever started us left open
+    CHECK(syscall(SYS_close_range, 3, ~0u, 0) == 0); // descriptors that our parent left open
     d = opendir("/proc/self/fd");
     while ((e = readdir(d)))
         if (e->d_name[0] != '.')

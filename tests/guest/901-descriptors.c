@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A descriptor that the program has not opened is closed in every call that takes one, wherever the
-// call has it: in an argument, in memory, in a name. Natively all but 0, 1 and 2 are; which ones
-// the engine has nobody says, so all are tried in the ranges where it may have them.
+// A descriptor that the program has not opened is closed in every call that takes one, at any
+// position: in an argument, in memory, in a name. Natively all except 0, 1 and 2 are closed; the
+// engine's numbers are unknown, so all of the ranges where they may be are tried.
 // varies: how many numbers are tried depends on the limit
 #include <dirent.h>
 #include <fcntl.h>
@@ -112,7 +112,7 @@ static void folders(int fd)
     BAD(fstatat(fd, "x", &st, 0));
     BAD(fstatat(fd, "", &st, AT_EMPTY_PATH));
     BAD(execveat(fd, "", (char *[]){ buf, NULL }, environ, AT_EMPTY_PATH));
-    // Beside an absolute name nobody asks for it.
+    // With an absolute name the descriptor is ignored.
     CHECK(fstatat(fd, "/", &st, 0) == 0);
     CHECK(faccessat(fd, "/", R_OK, 0) == 0);
 }
@@ -182,7 +182,7 @@ static void names(int fd)
     CHECK(access(name, F_OK) == -1 && errno == ENOENT);
 }
 
-// A set has 1024 bits as the C library has it, the kernel's as many as are asked for.
+// A set has 1024 bits in the C library; the kernel's has as many as the call names.
 static void in_sets(int fd)
 {
     static unsigned char set[1 << 13];
@@ -190,13 +190,13 @@ static void in_sets(int fd)
     if (fd >= (int)sizeof(set) * 8 || fd < 1024)
         return;
     set[fd / 8] = (unsigned char)(1 << fd % 8);
-    // Natively a table that has never had such a number ends before it, and the bit is not seen.
+    // Natively a table that never had such a number ends before it, and the bit is ignored.
     long ret = syscall(SYS_select, fd + 1, set, NULL, NULL, &(struct timeval){ 0, 0 });
     CHECK((ret == -1 && errno == EBADF) || ret == 0);
     set[fd / 8] = 0;
 }
 
-// What wants the very number gets it.
+// A call that wants exactly this number gets it.
 static void wanted(int fd)
 {
     struct stat a, b;
@@ -209,7 +209,7 @@ static void wanted(int fd)
     BAD(close(fd));
 }
 
-// The engine's have moved in a child that had the memory in common, not here.
+// The engine's have moved in a child that shared the memory, not here.
 static void spawned(int fd)
 {
     posix_spawn_file_actions_t actions;

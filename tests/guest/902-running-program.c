@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Nobody opens the file of a running program for writing, in whatever way it is named and however
-// the name is to be resolved; other files, the interpreter among them, are opened as ever.
+// The file of a running program cannot be opened for writing, by any name and with any way of
+// resolving it; other files, the interpreter among them, are opened as usual.
 #include <elf.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -67,7 +67,7 @@ static void by_descriptor(const char *name)
     close(reads);
 }
 
-// Only who may bypass the search of folders opens by handle.
+// Only a process that may bypass the search of folders opens by handle.
 static void by_handle(const char *name)
 {
     struct {
@@ -111,6 +111,6 @@ int main(int argc, char **argv)
     by_handle(name);
     CHECK(stat(path, &after) == 0 && after.st_size == before.st_size);
     int fd = (int)openat2(AT_FDCWD, "/dev/null", O_RDWR, RESOLVE_NO_SYMLINKS);
-    CHECK(fd >= 0); // everything else is opened
+    CHECK(fd >= 0); // all other opens succeed
     return check_failed;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The gate looks at names, messages and other arguments before it makes a call: at every place in a
-// page, beside pages that are not there, in a signal's way and with checks of alignment the call
-// says what it says natively, and changes no register.
+// The gate reads names, messages and other arguments before it makes a call: at every offset in a
+// page, beside unmapped pages, interrupted by a signal and with alignment checks the call
+// has its native result, and changes no register.
 // varies: how many signals come
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -22,7 +22,7 @@
 
 #define SAYS(call, error) CHECK((errno = 0, (call)) == -1 && errno == (error))
 
-static char *page; // between two that are not there
+static char *page; // between two unmapped ones
 static struct stat st;
 
 static void fill(char *name, int length, char with)
@@ -99,7 +99,7 @@ static void messages(void)
     close(pair[1]);
 }
 
-// A descriptor is handed over with a message; one that is not open is not.
+// A message passes a descriptor; one that is not open fails.
 static void handed_over(int closed)
 {
     char space[CMSG_SPACE(sizeof(int))] = { 0 };
@@ -120,7 +120,7 @@ static void handed_over(int closed)
     close(pair[1]);
 }
 
-// The last bytes of a name decide whether the gate lets it pass: of each class of calls every
+// The last bytes of a name decide whether the gate makes the call: of each class of calls every
 // ending that leads to a descriptor which the program has not opened.
 static void closed_name(const char *name)
 {
@@ -153,7 +153,7 @@ static void closed_descriptor(int fd)
     SAYS(syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH), EBADF);
 }
 
-// Names that end as those do, and are the program's own.
+// Names with the same endings that are the program's own.
 static void own_names(void)
 {
     char name[64];
@@ -166,7 +166,7 @@ static void own_names(void)
     CHECK(close((int)syscall(SYS_open, name, O_RDONLY)) == 0);
     CHECK(close((int)syscall(SYS_openat, own, "./", O_RDONLY)) == 0);
     CHECK(close(own) == 0);
-    // Without a name it is the descriptor that is meant.
+    // An empty name means the descriptor.
     CHECK(pipe2((int *)(void *)page, 0) == 0);
     CHECK(syscall(SYS_utimensat, *(int *)(void *)page, NULL, NULL, 0) == 0);
     close(((int *)(void *)page)[0]);
@@ -176,7 +176,7 @@ static void own_names(void)
     SAYS(syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY), EFAULT);
 }
 
-// A running program is opened to be read, and not to be written: by its name, and by its link's.
+// A running program can be opened for reading, not for writing: by its name, and by its link's.
 static void program(void)
 {
     char name[PAGE];
@@ -266,8 +266,8 @@ static void tick(int signal)
     (void)signal;
 }
 
-// Whatever a signal meets, the call's other registers are what they were, also in the handler's way
-// back.
+// Whatever call a signal interrupts, the other registers keep their values, also on the
+// return from the handler.
 static void interrupted(void)
 {
     const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };

@@ -18,7 +18,7 @@
 
 #define BAD(call) CHECK((call) == -EBADF)
 
-static char *low; // memory that such a call can name
+static char *low; // memory that such a call can address
 
 static long call(long number, long a, long b, long c)
 {
@@ -84,7 +84,7 @@ static void in_memory(int fd)
 
 #define OPENAT2 437
 
-// Numbers that are asked for from a least one on.
+// Calls that take the first free number from a minimum on.
 static void copies(int null)
 {
     for (int fd = 4078; fd < 4090 && fd < sysconf(_SC_OPEN_MAX); fd++) {
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
         in_memory(fd);
     }
     for (int fd = 4078; fd < 4090 && fd < sysconf(_SC_OPEN_MAX); fd++) {
-        CHECK(call(63, null, fd, 0) == fd); // what wants the very number gets it
+        CHECK(call(63, null, fd, 0) == fd); // a call that wants exactly this number gets it
         CHECK(close(fd) == 0);
     }
     copies(null);
