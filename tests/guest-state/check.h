@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every client program here uses: a check that says what failed and makes the program end with
+// Used by every client program here: a check that prints what failed and makes the program end with
 // status 1. The programs behave the same natively and under the engine; the runner (run) compares
 // output and status of both.
 #ifndef CHECK_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The file of a running program cannot be opened for writing or cut off, by whatever name; reading
-// and everything else about it works. The program runs on a copy of itself, so that nothing is lost
+// The file of a running program cannot be opened for writing or truncated, by any name; reading
+// and everything else works. The program runs on a copy of itself, so nothing is lost
 // when that fails.
 #define _GNU_SOURCE
 #include "check.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Descriptors and names: the engine's descriptors do not exist, whatever way one looks or closes;
-// /proc/self/exe in its spellings is this program.
+// Descriptors and names: the engine's descriptors are invisible, for every way to list or close
+// them; /proc/self/exe in its spellings is this program.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 
     if (argc > 1) // executed by its own name
         return 55;
-    syscall(SYS_close_range, 3, ~0u, 0); // what the runner has left open
+    syscall(SYS_close_range, 3, ~0u, 0); // descriptors that the runner has left open
     CHECK(realpath(argv[0], real));
     n = (int)readlink("/proc/self/exe", path, sizeof(path) - 1);
     CHECK(n > 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// More address space than lies between the libraries and anything else: what is reserved, grown,
-// moved or attached there can be used, protected and given back, however much it is, while threads
-// come and go; and an address that this processor may not have is a hint as any other.
+// More address space than there is between the libraries and other mappings: memory reserved,
+// grown, moved or attached there can be used, protected and freed, in any amount, while threads
+// start and end; and an address beyond this processor's range is a hint like any other.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -67,7 +67,7 @@ static void one(unsigned long bytes)
     give_back(p, bytes, 5);
 }
 
-// What grows, and what is moved and leaves its place mapped.
+// A mapping that grows, and one that moves and leaves its old address mapped.
 static void moved(void)
 {
     char *p = reserve(NULL, 3 * GIB, 0), *q;
@@ -90,7 +90,7 @@ static void moved(void)
     CHECK(munmap(p, 2 * PIECE) == 0);
 }
 
-// A segment, as far as the system gives one that large; and the ring that the kernel places.
+// A segment, if the system allows one that large; and the ring that the kernel places.
 static void attached(void)
 {
     int id = shmget(IPC_PRIVATE, 2 * PIECE, IPC_CREAT | 0600 | 010000 /* SHM_NORESERVE */);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Many mappings: 20,000 that hold nothing, and beside them 2,000 with a function each, which random
-// calls unmap, replace, move, split and make executable or not. After each, what was touched
-// answers as a table says that is kept beside: with the number that was put there last, or with the
-// fault that the kernel gives for nothing there or for no permission.
+// Many mappings: 20,000 without contents, and beside them 2,000 with a function each, which random
+// calls unmap, replace, move, split and make executable or not. After each, the changed ones
+// answer as a table beside them says: with the number last stored there, or with the
+// kernel's fault for no mapping or for no permission.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -16,7 +16,7 @@
 #define CODE  2000l
 #define STEPS 6000l
 #define STRIDE \
-    (4 * PAGE) // of the functions: two pages, of which the first holds one, and two of nothing
+    (4 * PAGE) // of the functions: two pages, of which the first has one, and two unmapped ones
 
 enum { GONE = -1, NO_EXEC = -2 };
 
@@ -24,7 +24,7 @@ typedef int (*fn)(void);
 static sigjmp_buf env;
 static siginfo_t info;
 static char *code_area, *empty_area;
-static int is[CODE]; // the model: what place i answers
+static int is[CODE]; // the model: the answer of slot i
 
 static void on_segv(int sig, siginfo_t *si, void *uc)
 {
@@ -38,7 +38,7 @@ static char *place(long i)
     return code_area + i * STRIDE;
 }
 
-// What calling there gives: a number, or which fault.
+// The result of a call there: a number, or which fault.
 static int answer(long i)
 {
     if (sigsetjmp(env, 1)) {
@@ -116,7 +116,7 @@ static void step(long i, int n)
     CHECK(answer(i) == is[i]);
 }
 
-// The kernel's map writes such a name in another way than other places do.
+// The kernel's map prints such a name differently from other files.
 static void odd_name(void)
 {
     char name[] = "/tmp/mem many\nXXXXXX", code[6];

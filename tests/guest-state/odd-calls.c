@@ -112,8 +112,8 @@ static void filter_kill(void)
     _exit(2);
 }
 
-// By the vDSO, which reads again when the kernel has written meanwhile: what it executes differs
-// from run to run, so that tests/guest, which compares counts, cannot have it.
+// Through the vDSO, which reads again when the kernel has written meanwhile: its instruction count
+// differs from run to run, so tests/guest, which compares counts, cannot have it.
 static void clocks(void)
 {
     struct timespec last = { 0, 0 }, now;
@@ -159,7 +159,7 @@ static void on_fault(int sig, siginfo_t *si, void *context)
     siglongjmp(back, 1);
 }
 
-// A kernel with ia32_emulation=off has none: a general protection fault, by entry 0x80 of the
+// A kernel with ia32_emulation=off has none: a general protection fault, with entry 0x80 of the
 // table.
 static void calls_of_32(void)
 {

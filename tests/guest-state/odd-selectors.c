@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The selector in %gs, which the program has for itself: a null selector keeps its number, another
-// one the segment that the tables say (of the LDT: said when it was loaded), a thread and a child
-// have their parent's, and a base that is set forgets it. Changes by int $0x80, too. (What is in a
-// segment register from 1 to 3 is 0 after the next interrupt: such are tried again.)
+// one selects the segment of the tables (the LDT as it was when loaded), a thread and a child
+// have their parent's, and setting a base clears it. Changes by int $0x80, too. (A selector of
+// 1 to 3 is 0 after the next interrupt: such loads are repeated.)
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -21,7 +21,7 @@
 
 static volatile unsigned short null = 3;
 
-// Loads 3 and reads it, by the instructions of `code`; what is read is the last answer.
+// Loads 3 and reads it, by the instructions of `code`; the value read is the last result.
 #define LOADS(what, code)                                                    \
     do {                                                                     \
         unsigned long got = 99;                                              \
@@ -62,7 +62,7 @@ static void load(unsigned short s)
     __asm__ volatile("mov %0, %%gs" : : "r"(s));
 }
 
-// What a call answered, and what %gs is behind it.
+// The result of a call, and %gs after it.
 static void say(const char *what, long ret)
 {
     SAY("%s %ld: %#x %#lx", what, ret, selector(), base());
@@ -94,7 +94,7 @@ static void *child(void *unused)
     return NULL;
 }
 
-// An entry of the global table, which is the thread's own.
+// An entry of the global table, which each thread has.
 static void look_at_area(struct user_desc *d)
 {
     unsigned number;
@@ -145,7 +145,7 @@ static void look_at_table(struct user_desc *d)
     say("changed", syscall(SYS_modify_ldt, 1, d, sizeof(*d)));
     d->base_addr = 0x5000;
     say("by int80", int80(LDT, 1, (long)d, sizeof(*d)));
-    // It is still there until the thread has been away from its processor.
+    // It stays until the thread is scheduled away.
     empty(d, 0);
     SAY("gone %ld", syscall(SYS_modify_ldt, 1, d, sizeof(*d)));
 }

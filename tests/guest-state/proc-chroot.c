@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process that ends under another root folder, where neither the engine nor the finisher can be
-// reached by name: its profile is written all the same (the runner looks for spools left behind).
+// A process that ends under another root folder, where the paths of engine and finisher do not
+// exist: its profile is written all the same (the runner looks for spools left behind).
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -22,7 +22,7 @@ int main(void)
     CHECK(stat("/", &root) == 0);
     old = open("/", O_PATH | O_DIRECTORY);
     fflush(stdout);
-    // The child's root folder is its parent's, too, until the profiler takes leave of it.
+    // The child's root folder is its parent's, too, until the profiler separates them.
     pid = syscall(SYS_clone, CLONE_FS | SIGCHLD, 0, 0, 0, 0);
     if (pid == 0) {
         if (chroot(folder) || chdir("/"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What survives an exec, and a program that is killed while it starts: mask, pending and ignored
-// signals and seccomp filters are the caller's; a signal that comes at any moment of the exec ends
-// the process as it should (the runner looks for spools left behind).
+// State that survives an exec, and a program that is killed while it starts: mask, pending and
+// ignored signals and seccomp filters are the caller's; a signal at any moment of the exec ends
+// the process properly (the runner looks for spools left behind).
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -55,7 +55,7 @@ static void prepare_mask(void)
     signal(SIGSEGV, SIG_IGN);
     signal(SIGTRAP, SIG_IGN);
     signal(SIGRTMAX, SIG_IGN);
-    signal(SIGUSR2, handler); // becomes default
+    signal(SIGUSR2, handler); // becomes the default
     raise(SIGUSR1);
 }
 
@@ -121,15 +121,15 @@ static void prepare_filters(void)
     char *none[] = { NULL };
 
     CHECK(!forbid(SYS_getppid, 91) && !forbid(SYS_getpgrp, 92) && !forbid(SYS_getppid, 93));
-    // of an exec that fails nothing is left behind
+    // a failed exec leaves nothing behind
     CHECK(execv("/", none) == -1 && errno == EACCES);
     CHECK(execv("/nothing", none) == -1 && errno == ENOENT);
     if (check_failed)
         _exit(97);
 }
 
-// Executes itself with everything that the call reads in a page that cannot be written, and which
-// is the last one.
+// Executes itself with all arguments of the call in a page that is read-only and
+// the last mapped one.
 static void exec_from_read_only(void)
 {
     static const char text[] = "/proc/self/exe\0read-only\0A=value\0B=";
@@ -162,7 +162,7 @@ static void *forbidden_in_thread(void *arg)
     return arg;
 }
 
-// Of two filters that forbid the same the newer one says the error.
+// Of two filters that forbid the same call the newer one decides the error.
 static int check_filters(int generation)
 {
     char *argv[] = { name, again, NULL };
@@ -189,7 +189,7 @@ static int check_filters(int generation)
     return check_failed;
 }
 
-// Kills a child so many microseconds after its birth.
+// Kills a child after so many microseconds.
 static void kill_after(long us)
 {
     char *argv[] = { name, waits, NULL };

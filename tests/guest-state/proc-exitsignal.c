@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The signal that a parent gets when its child ends is the one that it asked for, and waits see the
-// child as natively: a child with another signal than SIGCHLD is found with __WCLONE or __WALL
+// The signal that a parent gets when its child ends is the one that it chose, and waits find the
+// child as natively: a child with a signal other than SIGCHLD is found with __WCLONE or __WALL
 // only.
 #define _GNU_SOURCE
 #include "check.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Children: fork, fork inside a handler, vfork in its several spellings, a child that shares the
 // memory, posix_spawn and its errors, a clone3 that fails, handlers and masks and alternate stacks
-// in the child, and that the parent is unharmed by what the child did.
+// in the child, and the child's actions do not harm the parent.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -65,7 +65,7 @@ static void forks(void)
     CHECK(pipe(pipefd) == 0);
     pid = fork();
     if (pid == 0) {
-        // a grandchild, to see that a copy can copy itself
+        // a grandchild: a copy can copy itself
         pid_t p2 = fork();
 
         if (p2 == 0) {
@@ -222,7 +222,7 @@ static void clones(void)
     CHECK(sa.sa_handler == other_handler);
     signal(SIGUSR1, handler);
 
-    // two processes that run at once in one memory
+    // two processes that run at the same time in one memory
     pid = clone(shared_mem_child, stack + 65536, CLONE_VM | SIGCHLD, (void *)&word);
     for (int i = 0; i < 2000 && word != 1; i++)
         usleep(1000);
@@ -237,8 +237,8 @@ static void clones(void)
         _exit(child_tid == syscall(SYS_gettid) ? 7 : 8);
     CHECK(parent_tid == pid && child_tid == 0 && wait_for(pid) == 7);
 
-    // two processes with one table of descriptors: what one opens and closes, the other sees, and
-    // both go on and end well
+    // two processes with one table of descriptors: each sees what the other opens and closes, and
+    // both continue and end well
     for (int i = 0; i < 3; i++) {
         int fds[2];
 
@@ -295,7 +295,7 @@ static void spawns(void)
     for (int i = 0; i < 10; i++) {
         CHECK(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ) == 0);
         CHECK(wait_for(pid) == 9);
-        // the error comes back through the shared memory, not as an exit status
+        // the error is returned through the shared memory, not as an exit status
         CHECK(posix_spawn(&pid, "/no/such/program", NULL, NULL, argv, environ) == ENOENT);
         CHECK(posix_spawn(&pid, "/etc/passwd", NULL, NULL, argv, environ) == EACCES);
     }
@@ -324,7 +324,7 @@ static void spawns(void)
     CHECK(pclose(f) == 0);
 }
 
-// What an exec'd program inherits: the mask, ignored signals, nothing else.
+// State that an exec'd program inherits: the mask, ignored signals, nothing else.
 static int is_inherited(void)
 {
     struct sigaction sa;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A debugger and its child, both under the engine: the debugger sees the child stop, go on and end
-// as natively.
+// A debugger and its child, both under the engine: the debugger sees the child stop, continue and
+// end as natively.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -31,8 +31,8 @@ static void say_all(const char *what, pid_t pid)
     while ((status = next(pid)) >= 2000) {
         int sig = status - 2000;
 
-        // Real-time ones (the engine preempts by 33) are passed on in silence; of a signal that
-        // ends the program the engine's debugger hears twice.
+        // Real-time ones (the engine preempts by 33) are passed on silently; a signal that
+        // ends the program is reported twice by the engine's debugger.
         if (sig < 32 && sig != last)
             printf(" %d", sig);
         last = sig;
@@ -59,7 +59,7 @@ static void look_at_gs(pid_t pid)
     regs.gs_base = 0x7000;
     CHECK(ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &v) == 0);
     CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x7000);
-    // Fewer registers than there are: the others stay as they are.
+    // Fewer registers than exist: the others keep their values.
     regs.r15 ^= 1;
     v.iov_len = 8;
     CHECK(ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &v) == 0);
@@ -70,7 +70,7 @@ static void look_at_gs(pid_t pid)
     CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x9000);
 }
 
-// Its selector likewise, which the child finds in it; the base stays.
+// The same for its selector, which the child reads; the base keeps its value.
 static void look_at_selector(pid_t pid)
 {
     long at = offsetof(struct user_regs_struct, gs);

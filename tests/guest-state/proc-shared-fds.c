@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Processes that have their descriptors in common: what one does to them must cost the other
-// nothing that it has not there natively. The runner sees from the status whether a profile was
+// Processes that share their descriptors: one must not lose anything through the other
+// that it does not lose natively. The runner sees from the status whether a profile was
 // lost.
 #define _GNU_SOURCE
 #include "check.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Seccomp's limits and answers: which actions there are, how many instructions all filters of a
-// process may have, and what a filter that asks for a tracer does without one.
+// Seccomp's limits and results: the supported actions, the number of instructions that all filters
+// of a process may have, and the effect of a filter that asks for a tracer without one.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -35,8 +35,8 @@ static int count_filters(const struct sock_filter *f, unsigned short n)
 
 static struct sock_filter program[4096];
 
-// Programs of n instructions of one kind, ended by "allow": the kernel's own code, which the limit
-// counts, has another length.
+// Programs of n instructions of one kind, ended by "allow": the kernel's translation, which the
+// limit counts, has another length.
 static void limits(void)
 {
     static const struct {
@@ -58,7 +58,7 @@ static void limits(void)
     for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
         for (int i = 0; i < 4096; i++)
             program[i] = kinds[k].insn;
-        // To divide by 0 is to be killed.
+        // A division by 0 kills.
         program[0] = program[3596] = (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 1);
         for (int i = 4092; i < 4096; i++)
             program[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Alternate stacks and permission for AMX: each is refused where the other would make frames that
-// do not fit. The rules are the kernel's (validate_sigaltstack, sigaltstack_size_valid); without
-// AMX only the sizes are.
+// Alternate stacks and permission for AMX: each is refused if with the other frames would not
+// fit. The rules are the kernel's (validate_sigaltstack, sigaltstack_size_valid); without
+// AMX only the sizes apply.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -67,7 +67,8 @@ static void overflow(int sig, siginfo_t *si, void *uc)
     siglongjmp(env, sig);
 }
 
-// What a handler writes into its frame's uc_stack counts when it returns; nonsense is passed over.
+// The uc_stack that a handler writes into its frame takes effect when it returns; an invalid one is
+// ignored.
 static size_t next_size;
 static void changes_stack(int sig, siginfo_t *si, void *p)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Handlers: red zone, siginfo, masks while a handler runs, SA_NODEFER, SA_RESETHAND, siglongjmp,
-// EINTR and SA_RESTART, what sigaction(2) accepts and gives back.
+// EINTR and SA_RESTART, what sigaction(2) accepts and returns.
 #include "check.h"
 
 #include <setjmp.h>
@@ -90,7 +90,7 @@ static long red_zone(void)
 static void restart_tests(void)
 {
     struct itimerval tick = { { 0, 0 }, { 0, 20000 } }, off = { { 0, 0 }, { 0, 0 } };
-    // again and again: the first may come before the call that it is to break off
+    // repeatedly: the first may come before the call that it should interrupt
     struct itimerval ticks = { { 0, 20000 }, { 0, 20000 } };
     int p[2];
     char c;
@@ -107,7 +107,7 @@ static void restart_tests(void)
     CHECK(n == -1 && errno == EINTR && got == SIGALRM);
     setitimer(ITIMER_REAL, &off, NULL);
 
-    // with SA_RESTART the read goes on until there is something: what comes after the handler ran
+    // with SA_RESTART the read continues until there is data: written after the handler ran
     CHECK(pipe(told) == 0);
     set(SIGALRM, handler_tells, SA_RESTART, 0);
     got = 0;
@@ -122,8 +122,8 @@ static void restart_tests(void)
     close(told[0]);
     close(told[1]);
 
-    // a sleep is broken off whatever the flag says, and says how much is left: of five seconds
-    // what has not passed by then, however slow the machine
+    // a sleep is interrupted with either flag, and returns the time left: of five seconds
+    // the part that has not passed yet, on a machine of any speed
     struct timespec want = { 5, 0 }, left = { 0, 0 }, begin, end;
     got = 0;
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -135,7 +135,7 @@ static void restart_tests(void)
     int64_t passed = (end.tv_sec - begin.tv_sec) * 1000000000L + end.tv_nsec - begin.tv_nsec;
     CHECK(slept > 0 && slept <= passed);
 
-    // an ignored signal and SIGCHLD's default break nothing off
+    // an ignored signal and SIGCHLD's default interrupt nothing
     struct timespec brief = { 0, 60000000 };
     pid = fork();
     if (pid == 0)
@@ -165,7 +165,7 @@ static void action_tests(void)
     CHECK(syscall(SYS_rt_sigaction, SIGUSR1, 8, NULL, 8) == -1 && errno == EFAULT);
     CHECK(syscall(SYS_rt_sigaction, SIGUSR1, NULL, 8, 8) == -1 && errno == EFAULT);
 
-    // what was set is what comes back: flags without the unknown ones, mask without the unblockable
+    // the flags come back without the unknown ones, the mask without the unblockable
     set(SIGUSR2, handler, SA_RESTART | SA_NODEFER, SIGINT);
     CHECK(syscall(SYS_rt_sigaction, SIGUSR2, NULL, &a, 8) == 0);
     CHECK(a.handler == (unsigned long)handler);

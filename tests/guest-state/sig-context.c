@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The context that a handler sees and may change: exact instruction address and all registers at a
-// fault, si_addr and si_code of the synchronous signals, going on elsewhere, with other registers,
-// on another stack.
+// fault, si_addr and si_code of the synchronous signals, continuing elsewhere, with other
+// registers, on another stack.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -42,7 +42,7 @@ __asm__(".text\n"
         // rep movsb that runs into the bad page after 16 bytes
         ".globl do_rep\n do_rep: mov $4096, %ecx\n"
         ".globl fault_rep\n fault_rep: rep movsb\n ret\n"
-        // returns whatever the handler put into rax
+        // returns the handler's value of rax
         ".globl ask\n ask: mov $-1, %rax\n ud2\n ret\n"
         ".globl landing\n landing: mov %r15, %rax\n ret\n");
 
@@ -83,8 +83,8 @@ static void answer(int sig, siginfo_t *si, void *p)
     uc->uc_mcontext.gregs[REG_RIP] += 2;
 }
 
-// Goes on at landing() with r15 changed, on a stack of its own that returns to where ask() would
-// have.
+// Continues at landing() with r15 changed, on a stack of its own that returns where ask() would
+// have returned.
 static char other_stack[4096] __attribute__((aligned(16)));
 static void elsewhere(int sig, siginfo_t *si, void *p)
 {
@@ -179,7 +179,7 @@ int main(void)
     CHECK(two[4095] == 'x' && two[4080] == 'x');
     SAY("a string instruction in the middle");
 
-    // jumping to where there is no code
+    // a jump to an unmapped address
     next_rip = 0;
     skip_bytes = 0;
     {

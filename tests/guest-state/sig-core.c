@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dying with a core: waitpid says so when the limit allows one, and not otherwise; the core is the
-// program's own: at the place of the fault, with its registers.
+// Dying with a core: waitpid reports it when the limit allows one, and not otherwise; the core is
+// the program's own: at the address of the fault, with its registers.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -60,7 +60,7 @@ static int end_of(void (*how)(void), int core)
     return WTERMSIG(status) + (WCOREDUMP(status) ? 1000 : 0);
 }
 
-// The first thread's registers in the core file: whether they are those of fault().
+// Are the first thread's registers in the core file those of fault()?
 static void check_core(const char *name)
 {
     struct stat st;
@@ -68,7 +68,7 @@ static void check_core(const char *name)
     const char *p;
     const Elf64_Ehdr *eh;
 
-    if (fd < 0 || fstat(fd, &st)) // cores may be named otherwise on this system
+    if (fd < 0 || fstat(fd, &st)) // this system may name cores differently
         return;
     p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     eh = (const Elf64_Ehdr *)(const void *)p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every way of dying: each signal with its default action, sent and caused, blocked and ignored
-// faults, abort, SIGKILL, _exit codes, SIGSTOP and SIGCONT on the way.
+// faults, abort, SIGKILL, _exit codes, SIGSTOP and SIGCONT in between.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Floating point and vector state across handlers: what was in the registers is there afterwards,
-// whatever the handler does; the handler begins with the initial state; the frame holds the state
-// with its magic numbers, and what the handler writes into it counts.
+// Floating point and vector state across handlers: registers keep their values,
+// whatever the handler does; the handler starts with the initial state; the frame holds the state
+// with its magic numbers, and the handler's changes in it take effect.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -171,7 +171,7 @@ int main(void)
     edit = 0;
     SAY("vector state");
 
-    // the same while a timer fires into pure computation
+    // the same while a timer interrupts pure computation
     struct itimerval fast = { { 0, 2000 }, { 0, 2000 } }, off = { { 0, 0 }, { 0, 0 } };
     double sum = 0, again = 0;
     for (int i = 1; i < 3000000; i++)

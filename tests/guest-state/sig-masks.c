@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the kernel does with masks while a call waits: sigsuspend, ppoll, pselect, epoll_pwait,
+// How the kernel treats masks while a call waits: sigsuspend, ppoll, pselect, epoll_pwait,
 // sigwaitinfo, signalfd; the queue of real-time signals; SIGCHLD; synchronous signals that were
 // sent and are blocked; SIGRTMAX.
 #define _GNU_SOURCE
@@ -75,7 +75,7 @@ static void waits(void)
     int ep = epoll_create1(0);
     pid_t pid;
 
-    // USR1 is blocked, and let through only while the call waits; its handler runs with the call's
+    // USR1 is blocked, and unblocked only while the call waits; its handler runs with the call's
     // mask
     block(SIG_BLOCK, SIGUSR1);
     sigfillset(&open1);

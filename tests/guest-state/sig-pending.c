@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process ends with a signal blocked and pending, or ignored and sent: its status is its own,
-// whatever the signal, and the profile is written (the runner looks for spools left behind).
+// A process ends with a signal blocked and pending, or ignored and sent: its status is its own
+// for every signal, and the profile is written (the runner looks for spools left behind).
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // rt_sigreturn from a frame whose FPU state XRSTOR refuses: one SIGSEGV, whose context is the
-// interrupted one with the registers of the frame (restore_sigcontext sets them before it looks at
+// interrupted one with the registers of the frame (restore_sigcontext sets them before it checks
 // the state). Expected values by the kernel, natively.
 #define _GNU_SOURCE
 #include "check.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which thread a signal goes to and what it breaks off: the process's signals when the first thread
-// blocks them (SIGRTMAX and SIGSETXID, too); signals that the engine cannot block in the kernel and
-// the client has blocked, sent while a call waits, with and without a mask that lets them in;
-// siginfo that the sender makes up; calls that go on after SIGSTOP and SIGCONT; handlers that nest
-// until their stack is full; setuid in every thread.
+// Which thread a signal goes to and which call it interrupts: the process's signals when the first
+// thread blocks them (SIGRTMAX and SIGSETXID, too); signals that the engine cannot block in the
+// kernel and the client has blocked, sent while a call waits, with and without a mask that unblocks
+// them; siginfo of the sender's choice; calls that continue after SIGSTOP and SIGCONT; handlers
+// that nest until their stack is full; setuid in every thread.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -28,7 +28,7 @@ static void handler(int sig)
     taker = (sig_atomic_t)syscall(SYS_gettid);
     sigprocmask(SIG_SETMASK, NULL, &now);
     in_mask = sigismember(&now, SIGUSR2);
-    got = sig; // last: another thread looks at it
+    got = sig; // last: another thread reads it
 }
 
 static void set(int sig, int flags)
@@ -58,7 +58,7 @@ static long now_ms(void)
     return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-// Sends a signal to this process after a while, then does so much with the pipe.
+// Sends a signal to this process after a while, then reads or writes the pipe.
 static pid_t later(int sig, int ms, int fd)
 {
     pid_t pid = fork();
@@ -75,7 +75,7 @@ static pid_t later(int sig, int ms, int fd)
     return pid;
 }
 
-// ---- The process's signal goes to the thread that lets it in ----
+// ---- The process's signal goes to the thread that does not block it ----
 
 static sem_t ready;
 static volatile int stop;
@@ -111,7 +111,7 @@ static void routes(int sig)
     pthread_create(&t[2], NULL, blocker, NULL);
     for (int i = 0; i < 3; i++)
         sem_wait(&ready);
-    // five times: two threads that spin are two slices for each where threads take turns
+    // five times: with one thread at a time, two spinning threads use two slices each
     for (int i = 0; i < 5; i++) {
         got = 0;
         kill(getpid(), sig);
@@ -187,7 +187,7 @@ static int wait_with(int how, const sigset_t *open1)
         uint32_t size, pad;
         uint64_t time;
     } ext = { 0, 0, 0, 0 };
-    struct timespec minute = { 60, 0 }; // longer than a machine that stalls
+    struct timespec minute = { 60, 0 }; // longer than a stalled machine
     struct epoll_event ev;
     int ep, n;
     struct {
@@ -281,7 +281,7 @@ static void while_vforked(void)
     close(p[1]);
 }
 
-// ---- What the sender says ----
+// ---- The sender's siginfo ----
 
 static siginfo_t said;
 
@@ -303,7 +303,7 @@ static void made_up_info(void)
     sa.sa_flags = SA_SIGINFO;
     sigaction(SIGUSR1, &sa, NULL);
     sigaction(SIGSEGV, &sa, NULL);
-    // the C library keeps this number to itself
+    // the C library reserves this number
     CHECK(syscall(SYS_rt_sigaction, SIGSEGV, NULL, raw, 8) == 0 &&
           syscall(SYS_rt_sigaction, 33, raw, NULL, 8) == 0);
     memset(&si, 0, sizeof(si));
@@ -323,7 +323,7 @@ static void made_up_info(void)
     CHECK(syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), 33, &si) == 0);
     CHECK(got == 33 && said.si_code == SI_QUEUE &&
           said.si_value.sival_ptr == (void *)0x1122334455667788);
-    // only to oneself may a signal say that the kernel sent it
+    // a signal may claim to come from the kernel only when sent to oneself
     si.si_code = 5;
     CHECK(syscall(SYS_rt_sigqueueinfo, getppid(), SIGURG, &si) == -1 && errno == EPERM);
     CHECK(syscall(SYS_rt_sigqueueinfo, getpid(), 65, &si) == -1 && errno == EINVAL);
@@ -367,8 +367,8 @@ static int sleeps(int how)
     }
 }
 
-// 0: it returned 0 after the whole time; 1: EINTR; 2: it said otherwise that the time is over; 3:
-// something else; 4: too early.
+// 0: it returned 0 after the whole time; 1: EINTR; 2: another result for a timeout; 3:
+// anything else; 4: too early.
 static int judge_sleep(int how)
 {
     long from = now_ms();
@@ -381,8 +381,8 @@ static int judge_sleep(int how)
     return n == 0 ? 0 : e == ETIMEDOUT || e == EAGAIN ? 2 : 3;
 }
 
-// An engine that takes looks does so after 10 and then 15 ms of a thread's own time. One that falls
-// together with the stop hides it from the calls that it ends (engine/signal/handler.c).
+// An engine that samples does so after 10 and then 15 ms of a thread's own time. A sample that
+// coincides with the stop hides it from the calls that it ends (engine/signal/handler.c).
 static void spend(long ms)
 {
     struct timespec ts;
@@ -392,8 +392,8 @@ static void spend(long ms)
     while (ts.tv_sec * 1000 + ts.tv_nsec / 1000000 < ms);
 }
 
-// Eight processes, each of which waits a second, are stopped and continued in the middle: what each
-// of the calls returns then.
+// Eight processes, each waiting for a second, are stopped and continued in the middle: what each
+// of the calls then returns.
 static void stop_and_go(void)
 {
     pid_t pid[8];
@@ -444,7 +444,7 @@ static void nesting_ends(int with_segv)
         memset(&sa, 0, sizeof(sa));
         memset(&ss, 0, sizeof(ss));
         ss.ss_size = 256 * 1024;
-        // what lies below the stack is not there
+        // the memory below the stack is unmapped
         ss.ss_sp = (char *)mmap(NULL, ss.ss_size + 65536, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) +
                    65536;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Signals as fast as they come: a timer into computation, system calls, faults and handlers that
+// Signals at a high rate: a timer into computation, system calls, faults and handlers that
 // nest and jump; every queued signal arrives exactly once; two threads and the process send to each
 // other.
 #define _GNU_SOURCE
@@ -70,7 +70,7 @@ static void *sender(void *arg)
     return arg;
 }
 
-// Each is two slices of a thread that spins where threads take turns.
+// With one thread at a time each is two slices of a spinning thread.
 #define PINGS 125
 static volatile int pings;
 static pthread_t main_thread, other_thread;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Signals that are pending at once: a process is stopped, sent SIGTRAP, SIGSEGV, SIGFPE and
+// Signals that are pending together: a process is stopped, sent SIGTRAP, SIGSEGV, SIGFPE and
 // SIGALRM, and continued, while it computes, waits with and without a mask of the call's own,
 // reads, or blocks them. The kernel then makes a frame for each before anything else runs, the
-// first three before the fourth, so that the handlers run in the opposite order. Where the process
-// is when it is stopped does not matter: what is said below comes out wherever that is. And signals
-// that only a call of another thread lets in.
+// first three before the fourth, so the handlers run in the opposite order. The point at which the
+// process is stopped does not matter: the results below are the same. And signals
+// that only a call of another thread unblocks.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -32,7 +32,7 @@ static void said(const char *what, int result)
     SAY("%s: %d, %d signals: %d %d %d %d", what, result, n, order[0], order[1], order[2], order[3]);
 }
 
-// What the process does when it is stopped. `minute` is longer than a machine that stalls.
+// What the process does when it is stopped. `minute` is longer than a stalled machine.
 static void meanwhile(int how, const sigset_t *all, const sigset_t *none, int fd)
 {
     struct timespec minute = { 60, 0 };
@@ -56,11 +56,11 @@ static void meanwhile(int how, const sigset_t *all, const sigset_t *none, int fd
         said("ppoll", r < 0 ? errno : r);
         return;
     case 3:
-        r = (int)read(fd, &c, 1); // goes on behind the handlers
+        r = (int)read(fd, &c, 1); // continues after the handlers
         said("read", r == 1 ? c : r);
         return;
     case 4:
-        r = (int)read(fd, &c, 1); // is not broken off
+        r = (int)read(fd, &c, 1); // is not interrupted
         said("read, blocked", r == 1 ? c : r);
         sigprocmask(SIG_SETMASK, none, NULL);
         said("then", 0);
@@ -120,7 +120,7 @@ static void together(int how)
     }
 }
 
-// ---- Sent to a process that blocks them but in a call of another thread ----
+// ---- Sent to a process that blocks them except in a call of another thread ----
 
 static volatile int told, code;
 static volatile pid_t sender;
@@ -171,7 +171,7 @@ static void passed_on(void)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     told = 0;
     CHECK(pthread_create(&thread, NULL, waiter, NULL) == 0);
-    nanosleep(&soon, NULL); // sooner it is pending before the call: that must do, too
+    nanosleep(&soon, NULL); // earlier it is pending before the call: that must work, too
     pid = fork();
     if (pid == 0) {
         kill(getppid(), awaited);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A hardware watchpoint that raises SIGTRAP: once for each access, and the program goes on behind
-// it. DIFFERS: natively rip is right behind the access, under the engine it may be later, behind
-// the access's block.
+// A hardware watchpoint that raises SIGTRAP: once for each access, and the program continues
+// after it. DIFFERS: natively rip is right after the access, under the engine it may be later,
+// after the access's block.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -42,7 +42,7 @@ static void __attribute__((noinline)) store(long v)
 #define ACCESSES 0xb0001ul
 #define WRITES   0x90001ul
 
-// A tracer that sets this process's debug registers to the word and goes.
+// A tracer that sets this process's debug registers to the word and detaches.
 static int set_registers(unsigned long control)
 {
     pid_t me = getpid(), pid;

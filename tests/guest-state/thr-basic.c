@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Threads: many at once and many in turn, thread-local storage, mutexes and conditions,
-// cancellation, signals to one thread and to whichever lets them in, robust mutexes, a thread's own
-// mask and alternate stack, raw clone.
+// cancellation, signals to one thread and to any that does not block them, robust mutexes, a
+// thread's own mask and alternate stack, raw clone.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -45,7 +45,7 @@ static void *waiter(void *arg)
 }
 
 static int cleaned;
-static int to_clean; // threads that have said what cleans up after them
+static int to_clean; // threads that have registered a cleanup
 static void cleanup(void *arg)
 {
     (void)arg;
@@ -187,7 +187,7 @@ int main(void)
     pthread_mutex_unlock(&robust);
     SAY("robust mutex");
 
-    // blocked here, open there: the process's signal goes there
+    // blocked here, unblocked there: the process's signal goes there
     struct sigaction sa;
     sigset_t s;
     memset(&sa, 0, sizeof(sa));

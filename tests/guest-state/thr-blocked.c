@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Threads that wait in calls which the engine looks at first (open of a FIFO, a lock on a file,
-// ppoll, sigtimedwait, wait4, vfork), while the others do what needs everybody to stand still:
-// fork, new threads, code that comes and goes. Whoever holds something across a call that waits
-// hangs here.
+// Threads that wait in calls which the engine checks first (open of a FIFO, a lock on a file,
+// ppoll, sigtimedwait, wait4, vfork), while the others do what stops the world:
+// fork, new threads, code that is mapped and unmapped. A thread that holds a lock across a waiting
+// call hangs here.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -144,7 +144,7 @@ int main(void)
     child = fork();
     if (child == 0)
         _exit(read(to_child[0], &c, 1) == 1 ? 5 : 4);
-    // locks are of processes: another one has to hold it
+    // locks belong to processes: another one has to hold it
     int is_held[2], let_go[2];
     CHECK(pipe(is_held) == 0 && pipe(let_go) == 0);
     holder = fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Code that changes between two threads: the second begins when the first has ended, in whatever
-// the first has left behind, and must run what lies there now. Each calls through pointers, so that
-// what a thread knows of targets is asked.
+// Code that changes between two threads: the second starts when the first has ended, with the
+// state that the first has left, and must execute the current code. Each calls through pointers, so
+// a thread's table of targets is used.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A thread runs with a selector of the local descriptor table in %ss, and another thread takes the
-// entry away: SIGSEGV, as for a general protection fault, where it is or when it loads the selector
-// the next time, and the program goes on. Again and again, so that it happens in translated code
+// A thread runs with a selector of the local descriptor table in %ss, and another thread removes
+// the entry: SIGSEGV, as for a general protection fault, at once or when it loads the selector
+// the next time, and the program continues. Repeatedly, so that it happens in translated code
 // and in the engine.
 #define _GNU_SOURCE
 #include "check.h"
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 
 #define ROUNDS 20
-#define TURNS  20000 // that a selector is loaded again once its entry is gone: the first faults
+#define TURNS  20000 // loads of a selector whose entry is gone: the first one faults
 
 static sigjmp_buf back;
 static volatile int ready, taken, ended, seen, code;
@@ -51,7 +51,7 @@ static void *victim(void *arg)
     if (sigsetjmp(back, 1) == 0) {
         while (more) {
             more -= taken;
-            // Again each time: a call that the thread makes sets it back to the kernel's own.
+            // Every time: a call that the thread makes resets it to the kernel's own.
             __asm__ volatile("mov %0, %%ss" : : "r"((short)7));
             ready = 1;
             for (int i = 0; i < 1000; i++)

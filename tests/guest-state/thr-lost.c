@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A signal of the process that meets a thread just as that closes its mask and ends: it goes to
-// another thread, as often as it takes; none is lost. The main thread blocks it all the time, so
-// that only threads of brief life take it, each of which is open for a moment.
+// A signal of the process that reaches a thread just as that blocks it and ends: it goes to
+// another thread, as often as needed; none is lost. The main thread blocks it all the time, so
+// only short-lived threads take it, each of which unblocks it for a moment.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The main thread ends first; the process lives on until the last thread, forks, maps files, and
-// ends with the status of that.
+// The main thread ends first; the process lives until the last thread, forks, maps files, and
+// ends with that thread's status.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Many threads, each doing what disturbs the others: posix_spawn while libraries are loaded and
+// Many threads that disturb each other: posix_spawn while libraries are loaded and
 // unloaded, code that is rewritten through another mapping while threads run it, code mapped and
 // unmapped at one address, signals to sixteen threads, a fault in every thread at once.
 #define _GNU_SOURCE
@@ -72,7 +72,7 @@ static void *runner(void *arg)
     while (!stop) {
         int floor = newest, n = fn();
 
-        // never older than what had been written before the call and seen, never going back
+        // never older than the value written before the call and seen, never going back
         if (n < last || n < floor)
             bad++;
         last = n;

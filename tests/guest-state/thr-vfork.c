@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Threads make children that borrow their memory while another one forks again and again, which
-// stops all of them: at each moment of a child's beginning and end, no thread is lost on the way.
+// Threads make children that borrow their memory while another one forks repeatedly, which
+// stops all of them: at each moment of a child's start and end, no thread is lost.
 #define _GNU_SOURCE
 #include "check.h"
 

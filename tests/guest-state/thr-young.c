@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Processes that die while they are busy: a signal that comes at any moment while threads are born
+// Processes that die while they are busy: a signal at any moment while threads start
 // and end, and several fatal signals from several senders at once. Each ends by the signal, soon,
 // and leaves no spool (the runner looks).
 #define _GNU_SOURCE
@@ -63,7 +63,8 @@ int main(void)
     }
     SAY("killed while it makes threads");
 
-    // Eight threads, four senders. (Of a core nothing is said: it depends on the machine's limits.)
+    // Eight threads, four senders. (The core flag is not checked: it depends on the machine's
+    // limits.)
     for (int i = 0; i < 4; i++) {
         pid_t target = fork(), sender[4];
 

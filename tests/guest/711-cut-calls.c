@@ -45,7 +45,7 @@ static atomic_int handled;
 
 // -- the sender --
 
-static void poke(unsigned long value)
+static void kick(unsigned long value)
 {
     CHECK(engine_signal_send(getpid(), victim, value) == 0);
 }
@@ -99,10 +99,10 @@ struct sender {
 static void *send_all(void *arg)
 {
     const struct sender *s = arg;
-    static const unsigned long values[] = { POKE, ASK, POKE };
+    static const unsigned long values[] = { KICK, ASK, KICK };
 
     for (int i = 0; i < 3 && sleeps(s->nr); i++) {
-        poke(values[i]);
+        kick(values[i]);
         met_by(ENGINE_SIGNAL);
     }
     if (sleeps(s->nr))
@@ -394,7 +394,7 @@ static void *send_always(void *arg)
     while (!over) {
         if (!in_call)
             continue;
-        poke(met & 1 ? POKE : ASK);
+        kick(met & 1 ? KICK : ASK);
         met_by(ENGINE_SIGNAL);
         if (in_call)
             met++;

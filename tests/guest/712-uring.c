@@ -112,7 +112,7 @@ static void until_met(int signo)
         usleep(1000);
 }
 
-static void poke(unsigned long value)
+static void kick(unsigned long value)
 {
     engine_signal_send(getppid(), getppid(), value);
     until_met(ENGINE_SIGNAL);
@@ -122,14 +122,14 @@ enum child { WRITES, SIGNALS, NOTHING };
 
 static pid_t begin(enum child does)
 {
-    static const unsigned long values[] = { POKE, ASK, POKE };
+    static const unsigned long values[] = { KICK, ASK, KICK };
     pid_t pid = fork();
 
     if (pid)
         return pid;
     for (int i = 0; i < 3; i++) {
         until_it_sleeps();
-        poke(values[i]);
+        kick(values[i]);
     }
     until_it_sleeps();
     if (does == WRITES && write(ends[1], "x", 1) != 1)

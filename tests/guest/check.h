@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For the C programs of tests/guest: CHECK(condition) says what was wrong, on standard output, and
-// the program goes on; main ends with `return check_failed`.
+// For the C programs of tests/guest: CHECK(condition) prints a failed condition on standard output,
+// and the program continues; main ends with `return check_failed`.
 #ifndef QUERN_TESTS_GUEST_CHECK_H
 #define QUERN_TESTS_GUEST_CHECK_H
 

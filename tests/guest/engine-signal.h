@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The signals that the engine sends to a thread of the client's, for programs that send them
-// themselves. Natively they are to be ignored; under Quern the engine takes them, and does nothing.
+// The signals that the engine sends to a thread of the client, for programs that send them
+// themselves. Natively they must be ignored; under Quern the engine receives them and does nothing.
 #ifndef QUERN_TESTS_GUEST_ENGINE_SIGNAL_H
 #define QUERN_TESTS_GUEST_ENGINE_SIGNAL_H
 
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define ENGINE_SIGNAL 33                   // engine/thread/stop.h
-#define POKE          0x51756e706f6b65ul   // the same: the world is to stop
-#define ASK           0x517565726e61736bul // share/spool.h: something is asked from outside
+#define KICK          0x51756e706f6b65ul   // the same: leave translated code
+#define ASK           0x517565726e61736bul // share/spool.h: a request from outside
 
 static inline int engine_signal_send(pid_t pid, pid_t tid, unsigned long value)
 {
@@ -26,7 +26,7 @@ static inline int engine_signal_send(pid_t pid, pid_t tid, unsigned long value)
     return (int)syscall(SYS_rt_tgsigqueueinfo, pid, tid, ENGINE_SIGNAL, &info);
 }
 
-// Behind the first pthread_create(), with which the libc takes the signal for itself.
+// After the first pthread_create(), with which the libc reserves the signal.
 static inline int engine_signal_ignore(void)
 {
     struct {
@@ -39,7 +39,7 @@ static inline int engine_signal_ignore(void)
     return (int)syscall(SYS_rt_sigaction, ENGINE_SIGNAL, &ignored, NULL, 8);
 }
 
-// In the text of /proc/PID/status: has the kernel the signal still?
+// In the text of /proc/PID/status: is the signal still pending?
 static inline int engine_signal_pending(const char *status, int signo)
 {
     const char *at = strstr(status, "\nSigPnd:");

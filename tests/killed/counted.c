@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Executes steps of 2,000 instructions until it is killed, and counts them in a file that outlives
+// Executes steps of 2,000 instructions until it is killed, and counts them in a file that survives
 // it: a profile has at least as many. counted FILE one|threads|forks
 //
 // The file is an array of struct slot; a slot is a process's or a thread's.

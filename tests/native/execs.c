@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every way in which execve, execveat and their relatives succeed or fail: each case in a child,
-// which prints the error, or what the executed image ("show") sees of itself. The text is the same
-// natively and under the engine, with and without --trace-children; tests/native/run-exec compares.
+// which prints the error, or the view that the executed image ("show") has of itself. The text is
+// the same natively and under the engine, with and without --trace-children; tests/native/run-exec
+// compares.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -57,7 +58,7 @@ static int show(int argc, char **argv)
         if (fcntl(fd, F_GETFD) >= 0)
             printf("  fd %d\n", fd);
     show_status("Name:");
-    // Not from /proc, where the engine's view of it shows: it never blocks what a fault sends.
+    // Not from /proc, which shows the engine's view of it: it never blocks signals of faults.
     sigset_t set;
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &set, 8);
     printf("  mask %016lx\n", *(unsigned long *)&set);
@@ -421,7 +422,7 @@ static void from_thread(void)
         pause();
 }
 
-// The failure of one exec leaves everything as it was: the next one succeeds.
+// The failure of one exec changes nothing: the next one succeeds.
 static void second_try(void)
 {
     execve("./not-there", args, env);
@@ -587,7 +588,7 @@ int main(int argc, char **argv)
         printf("  argc %d, the last is %s\n", argc, argv[argc - 1]);
         return 18;
     }
-    if (argc != 2 || strcmp(argv[1], "cases")) // all others are executed by a case
+    if (argc != 2 || strcmp(argv[1], "cases")) // a case executes all others
         return show(argc, argv);
 
     if (!realpath("./execs", self))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Prints what a program can see of the state that the kernel started it in, in a form that does not
-// depend on where things are: the same text natively and under the engine. Compiled as static,
-// static-pie, PIE and non-PIE by mk/engine.mk, run by tests/native/run.
+// Prints the state in which the kernel started the program, as far as a program can see it, in a
+// form that does not depend on addresses: the same text natively and under the engine. Compiled as
+// static, static-pie, PIE and non-PIE by mk/engine.mk, run by tests/native/run.
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     printf("environment of %zu behind argv %d\n", n_env, (char **)environ == argv + argc + 1);
     for (e = environ; *e; e++)
         printf("%s\n", *e);
-    // Strings lie one after the other: arguments, environment.
+    // Strings are consecutive: arguments, environment.
     for (int i = 0; i + 1 < argc; i++)
         if (argv[i] + strlen(argv[i]) + 1 != argv[i + 1])
             printf("argv[%d] is not followed by argv[%d]\n", i, i + 1);
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
            (uintptr_t)initialised >= f[45] && (uintptr_t)initialised < f[46],
            f[48] == (uintptr_t)argv[0], f[50] == (uintptr_t)environ[0]);
 
-    // The break: behind the bss, in [heap], moves both ways, and a wish that cannot be granted
+    // The break: after the bss, in [heap], moves both ways, and a request that cannot be granted
     // leaves it alone.
     uintptr_t start = f[47], now = (uintptr_t)sbrk(0);
     // The kernel moves the break of a static PIE elsewhere; the engine leaves it there.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program without a libc that looks at the processor as the kernel (or the engine) hands it over.
-// Exit status: 0, or the number of the first thing that is wrong. Counted natively: it exits 0
+// A program without a libc that checks the processor's state at its start, by the kernel or the
+// engine. Exit status: 0, or the number of the first wrong item. Verified natively: it exits 0
 // there.
     .text
     .globl _start

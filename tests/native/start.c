@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Starts the engine with a spool of its own making, without the checks that `quern run` makes
-// first: what exec'd children do, and what a wrong installation would. Usage: start [-m] [-v
+// first: as exec'd children do, and as a broken installation would. Usage: start [-m] [-v
 // VERSION] [-r] [-s FD-TEXT] ENGINE PROGRAM [ARGV0 ARGS...] -m: wrong magic, -v: another version,
-// -r: state RUNNING, -s: this text instead of the descriptor's number. --native is always set: what
-// is tested is loading.
+// -r: state RUNNING, -s: this text instead of the descriptor's number. --native is always set: the
+// subject is loading.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

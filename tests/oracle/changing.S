@@ -45,7 +45,7 @@ run:    push    %rbx
         cmp     $820, %r13d             // 40 * 41 / 2
         jne     wrong
 
-        // It overwrites an instruction ahead of itself: inc becomes dec and back.
+        // It overwrites a later instruction of itself: inc becomes dec and back.
         xor     %r13d, %r13d
         mov     $20, %ebx
 2:      call    itself
@@ -113,7 +113,7 @@ constant:
         ret
         .size   function, . - function
 
-        // r13 goes down by one: the inc that is written here is a dec when it is reached.
+        // r13 goes down by one: the inc in the source is a dec when it is executed.
         .type   itself, @function
 itself: movb    $0xcd, ahead+2(%rip)    // dec %r13d is 41 ff cd, inc 41 ff c5
         jmp     1f

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Faults and signals without a libc: reads of nothing in the middle of a block, divisions by zero,
-// undefined instructions, and a signal to itself. The handlers count and set rip behind the
-// instruction at fault; the loop goes on.
+// Faults and signals without a libc: reads of unmapped memory in the middle of a block, divisions
+// by zero, undefined instructions, and a signal to itself. The handlers count and set rip after the
+// faulting instruction; the loop continues.
 #include <stdint.h>
 
 int run(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A small program as people write them, built statically and dynamically: start-up code,
+// A typical small program, built statically and dynamically: start-up code,
 // relocations, indirect functions, malloc, qsort, string functions, printf, atexit.
 #include <stdio.h>
 #include <stdlib.h>

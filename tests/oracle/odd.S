@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Instructions that stepping itself makes different, or that a translator may: flags on the stack
+// Instructions that single-stepping itself changes, or that a translator may: flags on the stack
 // (with the trap flag of the stepper to hide), a segment register that delays the next trap,
 // repeated strings of length 0, 1 and n, short loops, identification, system calls that fail,
-// far-away jumps, and the registers that a system call spoils.
+// far jumps, and the registers that a system call clobbers.
 
         .section .bss
         .align  64

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
 // oracle [-v] [-o FILE] [-n MAX] PROGRAM [ARGS...]: runs a program one instruction at a time by
-// ptrace and says how often each address was executed: lines `hexaddr count module+hexoffset`
+// ptrace and writes how often each address was executed: lines `hexaddr count module+hexoffset`
 // (offset in the file) sorted by address, the form of `quern run --dump-counts=FILE`. Slow (about
-// 11,000 steps a second on a virtual machine) and without a decoder in common with the engine: this
-// is what its counts are compared with. tests/oracle/run starts it.
+// 11,000 steps a second on a virtual machine) and without a decoder in common with the engine: the
+// engine's counts are compared with it. tests/oracle/run starts it.
 //
-// It gives the program what Quern gives it: no address-space randomisation, no rseq (ENOSYS, and
-// its two entries taken out of the auxiliary vector), and with -v no vDSO (--vdso=no). A `rep`
+// It gives the program the environment of Quern: no address-space randomisation, no rseq (ENOSYS,
+// and its two entries taken out of the auxiliary vector), and with -v no vDSO (--vdso=no). A `rep`
 // instruction counts once however often it repeats. An instruction that faults is not counted, for
-// it did not execute; the system call that ends the program is. One thread only; a program that
-// receives SIGTRAP from its own int3 is beyond it.
+// it did not execute; the system call that ends the program is. One thread only; it does not
+// support a program that receives SIGTRAP from its own int3.
 //
 // Exit status: the program's, 128 + signal when it was killed, 125 when the oracle itself failed.
 #include <elf.h>
@@ -99,7 +99,7 @@ static int by_address(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-// ---- Modules: what is mapped where when an address of it is first executed ----
+// ---- Modules: the mappings at the first execution of one of their addresses ----
 
 struct module {
     uint64_t start, end, offset; // an executable range and where in its file it begins
@@ -226,7 +226,7 @@ static bool is_caught(int sig)
     return mask >> (sig - 1) & 1;
 }
 
-// ---- The few instructions that stepping makes different ----
+// ---- The few instructions that stepping changes ----
 
 struct insn {
     bool rep_string, syscall, pushf, cpuid;
@@ -288,9 +288,9 @@ static int run(uint64_t max)
 {
     struct user_regs_struct r = get_regs();
     uint64_t steps = 0;
-    int inject = 0; // the signal to give it with the next step
+    int inject = 0; // the signal to deliver with the next step
     bool handler =
-        false; // which stops at the first instruction of its handler, with nothing executed
+        false; // which stops at the first instruction of its handler, before executing it
     bool repeating = false; // r.rip is a rep instruction that has been counted and goes on
 
     for (;;) {
@@ -298,7 +298,7 @@ static int run(uint64_t max)
         struct insn in = classify(pc);
         int status;
 
-        // What the engine says to rseq: there is none.
+        // The engine's answer to rseq: not supported.
         if (in.syscall && r.rax == SYS_rseq && !inject) {
             executed(pc);
             r.rax = (uint64_t)-ENOSYS;
@@ -336,7 +336,8 @@ static int run(uint64_t max)
         repeating = in.rep_string && r.rip == pc;
         if (in.mov_ss)
             executed(pc + in.mov_ss);
-        // Some hypervisors perform it and go on without the trap, which comes behind the next then.
+        // Some hypervisors execute it and continue without the trap, which then comes after the
+        // next one.
         if (in.cpuid && r.rip != pc + 2)
             executed(pc + 2);
         // The trap flag is ours, the program must not see it.
