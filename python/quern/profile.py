@@ -390,7 +390,7 @@ class Profile:
     def _event_columns(self, rows: Sequence[Counts], suffix: str = "") -> Dict[str, List[Any]]:
         columns: Dict[str, List[Any]] = {}
         for event in self.events:
-            if event.name + suffix not in columns:  # a derived one may bear a counted one's name
+            if event.name + suffix not in columns:  # a derived event may have a counted event's name
                 columns[event.name + suffix] = [self.value(event, counts) for counts in rows]
         return columns
 
@@ -542,7 +542,7 @@ def diff(old: Union[Profile, Path], new: Union[Profile, Path], *,
     if lib.quern_profile_match_events(a._p, os.fsencode(a.name), b._p, os.fsencode(b.name),
                                       ctypes.byref(err)) < 0:
         _raise(err, b.name)
-    a._drop_costs()  # the scale of its events may be another now
+    a._drop_costs()  # the scale of its events may have changed
     b._drop_costs()
     handle = lib.quern_profile_subtract(b._p, a._p, by_function, ctypes.byref(err))
     return _take(handle, err, f"{b.name} - {a.name}")
