@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recursion, two functions that call each other, and threads that do the same.
+// Recursion, mutual recursion, and threads that do the same.
 #include <pthread.h>
 #include <stdio.h>
 

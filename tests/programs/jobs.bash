@@ -1,8 +1,8 @@
-# Jobs, wait in its forms, and what a job's status says. The order of what is printed is fixed by the waits.
+# Jobs, wait in its forms, and the status of a job. The waits fix the order of the output.
 set -u
 (exit 3) &
 wait $!; echo "first: $?"
-# Neither is killed before it says that it runs: what is killed while it starts has nothing to show.
+# Neither is killed before it says that it runs: a process killed while it starts has no output.
 mkfifo ready
 (echo > ready; read -r _ < ready) &
 read -r _ < ready
@@ -11,8 +11,8 @@ kill -TERM $!; wait $!; echo "ended by TERM: $?"
 (exit 6) & b=$!
 wait $b; echo "b: $?"
 wait $a; echo "a: $?"
-# It ends when the shell sleeps in wait: of one that has ended just before, wait -n sometimes says 127 (bash does
-# so natively, too), and what is left of it is the %1 of below.
+# It ends while the shell sleeps in wait: for one that has ended just before, wait -n sometimes returns 127 (natively,
+# too), and it stays the %1 of the lines below.
 (until grep -q '^State:.S' /proc/$$/status; do :; done; exit 7) &
 wait -n; echo "any: $?"
 for i in 1 2 3 4 5 6 7 8; do (exit $i) & pids[$i]=$!; done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# multiprocessing: a pool, a queue, shared memory, a manager's absence; by fork and by spawn.
+# multiprocessing: a pool, a queue, shared memory, no manager; by fork and by spawn.
 import multiprocessing as mp, os
 def square(x): return x * x
 def put(q, n): [q.put((n, i)) for i in range(10)]

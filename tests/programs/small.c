@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Without headers, for a compiler proper run alone.
+// Without headers, for running the compiler proper alone.
 static unsigned mix(unsigned x)
 {
     x ^= x >> 16;

@@ -40,7 +40,7 @@ _count = 0
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
-    # Its options stay, which other parts of pytest ask for.
+    # Its options stay: other parts of pytest read them.
     config.pluginmanager.unregister(name="terminalreporter")
 
 

@@ -91,7 +91,7 @@ def test_diff_with_fractions_on_one_side():
     half = quern.loads("events: T\nfl=a\nfn=f\n1 1.5\n")
     assert list(whole.functions())[0].self == (3,)
     assert quern.diff(whole, half).totals == (fractions.Fraction(-3, 2),)
-    # The scale of `whole` is another now; its counts are not.
+    # The scale of `whole` has changed; its counts have not.
     assert whole.totals == (3,)
     assert list(whole.functions())[0].self == (3,)
 
@@ -256,7 +256,7 @@ def test_without_pandas(monkeypatch):
 def test_types():
     package = pathlib.Path(quern.__file__).parent
     assert (package / "py.typed").exists()
-    # pandas and pytest are not ours to check, and to follow them takes 10 s.
+    # pandas and pytest are not ours to check, and following them takes 10 s.
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports",
                            "--follow-imports=skip", "--allow-untyped-decorators",
                            "--cache-dir=/dev/null", str(package)], stdout=subprocess.PIPE,

@@ -15,7 +15,7 @@ from firefox import Firefox  # noqa: E402
 
 QUERN, FOLDER, AXE = sys.argv[1:4]
 
-# A profile with all that a page can show: caches and branches, calls in a cycle, addresses, jumps, parts.
+# A profile with everything that a page can show: caches and branches, calls in a cycle, addresses, jumps, parts.
 WHOLE = """version: 1
 creator: x
 pid: 7

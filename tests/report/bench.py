@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from browser import Browser  # noqa: E402
 
 
-# What users do: another state of the page, and until it is shown. `i` counts, `hash(f)` is a function's.
+# Actions of users: another state of the page, until it is shown. `i` counts, `hash(f)` is a function's.
 STATES = {
     "sort": "v=functions&s=-self.0.${names[i % names.length]}",
     "one key of a filter": "v=functions&q=${'abcdefghij'[i % 10]}",
@@ -30,7 +30,7 @@ STATES = {
 }
 
 
-# What is measured, and the bars for cc1 and Big: must, goal.
+# The measurements, and the bars for cc1 and Big: must, goal.
 BARS = {
     "first screen": ((500, 250), (1000, 500)),
     "every function searched": ((1000, 500), (2000, 1000)),
@@ -105,7 +105,7 @@ FRAMES = """const done = arguments[arguments.length - 1], hold = document.queryS
     requestAnimationFrame(frame);"""
 
 
-# What is typed into the search when the file is opened: when functions are shown, all that have it are.
+# The text that is typed into the search when the file is opened: the functions shown are those that contain it.
 SEARCH = "#v=functions&q=_9"
 
 
@@ -120,7 +120,7 @@ def opened(name, path):
         "const done = arguments[0]; quern.ask('fileOf', 'x').then(() => done(performance.now()), (e) => done(String(e)));")
     times = dict(browser.run("return performance.getEntriesByType('mark').map((m) => [m.name, m.startTime])"))
     ready = times.get("quern-ready", float("nan"))
-    return browser, [times.get("quern-first", ready), ready, rest]  # of a small one all may be there at first
+    return browser, [times.get("quern-first", ready), ready, rest]  # a small report may have all of it at first
 
 
 def measure(folder, name, path):

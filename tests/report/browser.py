@@ -17,7 +17,7 @@ class Browser:
             "--headless=new",
             "--disable-gpu",
             "--disable-background-networking",
-            "--host-resolver-rules=MAP * ~NOTFOUND",  # no name of a host leads anywhere
+            "--host-resolver-rules=MAP * ~NOTFOUND",  # no host name resolves
             "--window-size=1400,1000",
         ):
             options.add_argument(argument)

@@ -109,7 +109,7 @@ def check_pictures(browser):
     browser.view("v=flame&k=up&t=1")
     compare("inverted: func2's own 700, from main 400, from func1 300, each with main above",
             [row[:4] for row in texts_of(browser, "#quern-flame")][0], ["700", "700", "85.4 %", "0"], faults)
-    # Without func1 nothing stands on it; main's own call of func2 is left, as it was. Without main nothing is.
+    # Without func1 no box is on it; main's own call of func2 stays. Without main there is nothing.
     hashes = {n["name"]: n["hash"] for n in (browser.ask("name", i) for i in range(3))}
     browser.view("v=flame&t=1&hi=" + hashes["func1"])
     compare("flame without func1", [row[:4] for row in texts_of(browser, "#quern-flame")],
@@ -131,7 +131,7 @@ def check_pictures(browser):
     compare("names in the graph", sorted(name for role, name in browser.names() if role == "link" and " of Instr" in name),
             ["func1, 400, 48.8 % of Instructions, self 100", "func2, 700, 85.4 % of Instructions, self 700",
              "main, 820, 100.0 % of Instructions, self 20"], faults)
-    # main calls func1 and func2, func1 calls func2: three layers, in each direction. No box lies on another.
+    # main calls func1 and func2, func1 calls func2: three layers, in each direction. No boxes overlap.
     for way, axis, sign in (("", "y", 1), ("left", "x", 1), ("below", "y", -1)):
         browser.view("v=graph" + ("&dr=" + way if way else ""))
         boxes = {b[0]: b[1:] for b in browser.run("""return [...document.querySelectorAll('svg.graph a.node')].map((a) => {
@@ -155,7 +155,7 @@ def check_pictures(browser):
     browser.view("v=flame")
     compare("name of a box", [name for role, name in browser.names() if role == "link" and "depth" in name],
             ["main, 100.0 % of Instructions, depth 0, exactly 820"], faults)
-    # How a picture is zoomed is in the address, and is so again when the address is opened.
+    # The address has the zoom of a picture, and restores it when it is opened.
     def zoomed():
         end = time.monotonic() + 5
         while "z=" not in browser.run("return location.hash") and time.monotonic() < end:
@@ -208,7 +208,7 @@ def check_cycles(browser):
     browser.run("[...document.querySelectorAll('svg.graph a.node')].find((a) => a.ariaLabel.startsWith('cycle')).focus()")
     browser.press(Keys.ENTER)
     compare("Enter opens", [n.split(",")[0] for n in names()], ["a", "b", "c", "d"], faults)
-    # Of 61 the program has, object one 1 + 10, two 20 + 30: what convert says of a, b, c, d.
+    # The program has 61, object one 1 + 10, two 20 + 30: as convert says of a, b, c, d.
     costs = {f["name"]: f["self"][0] for f in as_json(path)["functions"]}
     for way in ("", "left", "below"):
         for group, members in (("object", {"/bin/one": "ab", "/lib/two": "cd"}), ("file", {"x.c": "ab", "y.c": "cd"}),
@@ -474,7 +474,7 @@ def check_filters(browser):
     compare("a click on the head", lines(), all_lines[::-1], faults)
     browser.press("/", "f", "u", "n", "c", "2")
     compare("typed in lines", (lines(), "v=lines" in browser.run("return location.hash")), (all_lines[:1], True), faults)
-    # Focus and hide by what is searched for, in pictures, too: without func1 func2 stands on main alone, as the hidden function says.
+    # Focus and hide by search text, in pictures, too: without func1 func2 is on main alone, as for a hidden function.
     def narrowed(text, name):
         browser.view("v=flame&t=1")
         browser.run("document.querySelector('#quern-search').value = %r" % text)
@@ -639,7 +639,7 @@ def check_saved(browser):
     svg = saved("v=graph", "SVG")
     size = [float(v) for v in re.search('<svg [^>]*width="([^"]*)" height="([^"]*)"', svg).groups()]
     compare("picture", ('viewBox="' in svg, re.search('<text[^>]*text-anchor="([^"]*)"', svg)[1]), (True, "middle"), faults)
-    # As pixels, two for each of its units: the paper, and what is drawn on it.
+    # As pixels, two for each of its units: the paper, and the drawing.
     view = "v=graph"
     browser.view(view)
     got = browser.driver.execute_async_script("""const done = arguments[0];
@@ -1038,7 +1038,7 @@ def check_changes(browser):
             "factor ×1.00; inclusive: old 100, new 160, difference +60, factor ×1.60f", faults)
     compare("callers", texts_of(browser, "#quern-callers"), [["1", "1", "0", "×1.00", "100", "160", "+60", "×1.60", "100.0 %",
                                                               "≈ 100", "≈ 160", "+≈ 60", "×1.60", "mainx.c"]], faults)
-    # In every view what is new stands beside what is old, the difference and the factor; shares have the numbers they are of beside them.
+    # In every view the new number is beside the old one, the difference and the factor; shares are beside their numbers.
     for state in ("", "v=functions", "v=functions&g=file", "v=compare", "v=function", "v=function&a=1", "v=lines", "v=source", "v=graph&t=1",
                   "v=flame&t=1", "v=flame&k=sandwich&t=1", "v=treemap&t=1", "v=treemap&k=callees&t=1"):
         browser.view(state)
@@ -1330,7 +1330,7 @@ def check_series(browser):
     browser.run("[...document.querySelectorAll('#quern-series th button')].find((b) => b.textContent.startsWith('run0')).click()")
     browser.settle()
     compare("a click on a head", "s=-run.0" in browser.run("return location.hash"), True, faults)
-    # One run alone, then two parts of the last one: what does not count is zero.
+    # One run alone, then two parts of the last one: unselected costs are zero.
     browser.view("v=series&e=Ir")
     browser.run("document.querySelectorAll('#quern-runs th a')[1].click()")
     browser.settle()
@@ -1352,7 +1352,7 @@ def check_series(browser):
     browser.open(report)
     browser.view("v=series&e=Ir&k=self&q=MAIN")
     compare("with another name", [r[1:5] for r in texts_of(browser, "#quern-series")], [["5", "5", "0", "7"]], faults)
-    # What the reader remarked on in each file is said, also where names are rewritten.
+    # The reader's remarks on each file are shown, also where names are rewritten.
     for options in ((), ("--series",), ("--mod-funcname=s/x/y/",)):
         remarked = ["tests/golden/cut-off.callgrind", "tests/golden/fault-junk.callgrind"]
         quern("report", *options, "-o", report, *remarked)
@@ -1419,7 +1419,7 @@ def check_each_part(browser, profile, wanted, summary, faults):
         compare("self cost of %s in all parts" % row["name"], cost, wanted[key(row)]["self"][0], faults)
 
 
-# In this order. Those that only Chromium has the means for: widths of the window, print, damaged files by the dozen, what a browser lacks.
+# In this order. Tests that only Chromium supports: widths of the window, print, damaged files by the dozen, missing features.
 VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
          "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old")
 CHROMIUM = ("access", "damage", "first", "old")
@@ -1431,7 +1431,7 @@ def main():
             check_large(path)
         print("1..%d" % counts["tests"])
         return 1 if counts["failures"] else 0
-    only = os.environ.get("ONLY")  # for whoever changes one view
+    only = os.environ.get("ONLY")  # for work on a single view
     firefox = os.environ.get("BROWSER") == "firefox"
     golden = sorted(glob.glob("tests/golden/*grind*"))
     browser = Firefox() if firefox else Browser()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How colours look: what check.py asks the page for text that cannot be read, and distances of colours for any kind of sight."""
 
-# Text against what is behind it (WCAG 1.4.3): colours of 4.5 : 1 at least. Gradients (bars of shares) and heat are mixed by their largest part.
+# Text against its background (WCAG 1.4.3): colours of 4.5 : 1 at least. Gradients (bars of shares) and heat are mixed by their largest part.
 CONTRAST = """
 const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length > 3 ? m : [...m, 1]; };
 const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
@@ -26,7 +26,7 @@ const ids = [...document.querySelectorAll('#quern-app [id]')].map((e) => e.id);
 return [...new Set(bad)].concat(ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => 'twice: ' + id));
 """
 
-# How colours look to those who lack a kind of cones: linear red, green and blue (Machado, Oliveira, Fernandes 2009, severity 1).
+# Colours as seen with a kind of cones missing: linear red, green and blue (Machado, Oliveira, Fernandes 2009, severity 1).
 SIGHTS = {
     "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),

@@ -74,7 +74,7 @@ def compare_rows(rows, profile, events, scales, faults):
         compare("called %s" % (key(function),), row["called"][0]["exact"], str(function["called"]), faults)
 
 
-# ---- What stands in the page ----
+# ---- The numbers in the page ----
 
 def wanted_value(what, event, side, number, known):
     """What a number in the page is of (data-q): exact and scale, or a double."""

@@ -43,7 +43,7 @@ class Driver:
                 break
             except OSError:
                 time.sleep(0.1)
-        self.read()  # who it is
+        self.read()  # reads its greeting
         self.ask("WebDriver:NewSession", {"capabilities": {"alwaysMatch": {}}})
         self.set_script_timeout(60)
 
@@ -123,7 +123,7 @@ class Firefox(Browser):
                            0 if theme == "dark" else 1, 2 if theme == "forced colours" else 0)
 
     def names(self, seconds=10):
-        # The tree is made behind the page: until nothing is added to it.
+        # The tree is built asynchronously: waits until it no longer grows.
         before, now, end = [], self.tree(), time.monotonic() + seconds
         while (len(now) < 5 or now != before) and time.monotonic() < end:
             time.sleep(0.2)

@@ -5,7 +5,7 @@
 // Callgrind files to measure reports with. "big" makes one of any size, of 9 events: 3 calls and 5
 // lines for each function; 1,000,000 functions are about 400 MB; with PARTS all of them are in each
 // of so many parts, at other costs. "grow" writes FILE with copies of
-// its functions behind it, under names of their own, until there are so many: the shape stays that
+// its functions after it, under names of their own, until there are so many: the shape is that
 // of FILE. Both write to standard output; the same arguments give the same bytes. Called by make
 // check-report-big and make bench-report.
 #include <stdint.h>
@@ -41,7 +41,7 @@ static void put_costs(uint64_t line)
     putchar('\n');
 }
 
-// All names first, so that what follows are ids.
+// All names first; ids follow.
 static void put_names(uint64_t funcs)
 {
     static const char *const part[] = { "vector", "list", "alloc", "parse", "emit",
@@ -65,7 +65,7 @@ static void put_part(uint64_t funcs)
         printf("fn=(%llu)\n", (unsigned long long)(f + 1));
         for (int i = 0; i < 5; i++)
             put_costs(line += random64() % 4 + 1);
-        // Mostly to functions further on, so that cycles are few.
+        // Mostly to later functions, so cycles are rare.
         for (int i = 0; i < 3 && f + 1 < funcs; i++) {
             uint64_t to = random64() % 100
                               ? f + 1 + random64() % (funcs - f - 1 < 20000 ? funcs - f - 1 : 20000)
@@ -94,7 +94,7 @@ static void big(uint64_t funcs, uint64_t parts)
     }
 }
 
-// A line of costs with each count larger by up to an eighth, lest a copy is the same numbers again;
+// A line of costs with each count larger by up to an eighth, so no copy has the same numbers;
 // any other line.
 static void put_changed(const char *s)
 {
@@ -114,8 +114,8 @@ static void put_changed(const char *s)
     putchar('\n');
 }
 
-// The body of the file once more, each function name with a number behind it; ids are in full
-// there, so they are written anew as copies: (12) becomes (12000012) with the copy's number in
+// The body of the file again, each function name with a number after it; ids are written in full
+// there, so they are rewritten as copies: (12) becomes (12000012) with the copy's number in
 // front.
 static void put_copy(char **line, size_t lines, size_t first, unsigned copy)
 {

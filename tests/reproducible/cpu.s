@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# What the processor says: cpuid of each leaf up to the highest, with eight second arguments, xgetbv
-# where it is there, rdtsc twice. How often it goes round follows from every bit.
+# The processor's identification: cpuid of each leaf up to the highest, with eight subleaves, xgetbv
+# where it exists, rdtsc twice. Every bit affects the number of iterations.
     .intel_syntax noprefix
     .globl _start
 _start:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# A handler that is called within itself eight times: where each frame lies, and how much of the
-# processor's state is in it, decide how often it goes round. Every line of every frame is read.
+# A handler that is called within itself eight times: the address of each frame, and the size of its
+# processor state, decide the number of iterations. Every line of every frame is read.
     .intel_syntax noprefix
     .globl _start
 _start:
@@ -51,7 +51,7 @@ handler:
     call raise
 5:  pop r14
     mov r12, r12
-    mov [rsp + 8 + 40 + 32], r12 # r12 of the frame: what was counted stays
+    mov [rsp + 8 + 40 + 32], r12 # r12 of the frame: the count survives
     mov [rsp + 8 + 40 + 40], r13
     ret
 

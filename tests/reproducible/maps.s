@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Memory by every call that gives some: mmap of many sizes, one moved by mremap, one in the place of
-# one that was unmapped, the break. How often it goes round follows from the addresses.
+# Memory by every call that allocates: mmap of many sizes, one moved by mremap, one in the place of
+# one that was unmapped, the break. The number of iterations follows from the addresses.
     .intel_syntax noprefix
     .globl _start
 _start:
@@ -21,7 +21,7 @@ _start:
     mov eax, 25
     syscall
     call note
-    mov rdi, rax                # goes, and what comes then lies there
+    mov rdi, rax                # unmaps it; the next mapping gets its address
     mov esi, 4374 * 4096
     mov eax, 11
     syscall

@@ -2,8 +2,8 @@
 //
 // Usage: randomised COMMAND [ARGS...]
 //
-// Executes COMMAND where addresses stay randomised: personality(2) is refused to whoever would
-// change something by it, as in many containers.
+// Executes COMMAND where addresses stay randomised: personality(2) refuses every
+// change, as in many containers.
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

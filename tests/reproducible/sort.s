@@ -7,7 +7,7 @@
 _start:
     mov rbx, rsp
     xor ebp, ebp
-1:  lea rdi, [rip + numbers]    # 256 bytes are given at once, whatever comes
+1:  lea rdi, [rip + numbers]    # 256 bytes are given at once, at any time
     add rdi, rbp
     mov esi, 256
     xor edx, edx
@@ -32,7 +32,7 @@ _start:
     inc ecx
     cmp ecx, 2048
     jb 2b
-    mov rcx, [rbx]              # behind argv and envp
+    mov rcx, [rbx]              # after argv and envp
     lea rbx, [rbx + rcx * 8 + 16]
 5:  add rbx, 8
     cmp qword ptr [rbx - 8], 0

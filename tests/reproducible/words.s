@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Walks through arguments, environment and auxiliary vector. How often it goes round follows from
-# the strings, and from where they lie: of each the length, by 16 bytes at a time from an aligned
+# Walks through arguments, environment and auxiliary vector. The number of iterations follows from
+# the strings, and from their addresses: of each the length, by 16 bytes at a time from an aligned
 # address, and one round for each bit of its address that is set below bit 47.
     .intel_syntax noprefix
     .globl _start
@@ -12,7 +12,7 @@ _start:
     add rbx, 8
     call strings                # argv
     call strings                # envp
-1:  mov rdi, [rbx + 8]          # auxv: the value's bits, but of identities
+1:  mov rdi, [rbx + 8]          # auxv: the value's bits, except identities
     mov rax, [rbx]
     test rax, rax
     jz 2f

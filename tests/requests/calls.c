@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Functions that requests call (VALGRIND_NON_SIMD_CALL): arguments and answers, registers of all
-// kinds that stay what they were, functions that ask again, or that are left by a longjmp, a signal
-// in the middle, and threads. Prints what was otherwise; natively every request
+// kinds that keep their values, functions that make requests, or that are left by a longjmp, a
+// signal in the middle, and threads. Prints deviations; natively every request
 // answers 0.
 //
 // spin(n) executes 3 + 3 n instructions: xor and mov, for each round add, sub, jne, and ret.
@@ -56,7 +56,7 @@ __asm__(".text\n"
         ".size spin, . - spin\n");
 long spin(long thread, long n);
 
-// Leaves no register as it was that a function may change.
+// Changes every register that a function may change.
 static long clobber(long thread)
 {
     double x = 0;
@@ -74,7 +74,7 @@ static long clobber(long thread)
     return thread + (x > 5 ? 41 : 0);
 }
 
-// The request by hand, between what sets registers and what reads them.
+// The request by hand, between code that sets registers and code that reads them.
 static void registers(void)
 {
     uint64_t asked[6] = { VG_USERREQ__CLIENT_CALL0, (uintptr_t)clobber };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Three times a region that is counted, between others that are not: what the caches hold at its
-// beginning shows in its misses.
+// A counted region three times, between others that are not counted: the contents of the caches at
+// its start show in its misses.
 #include <valgrind/callgrind.h>
 
 #include "tests/requests/cachegrind.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes every request of valgrind.h, callgrind.h and cachegrind.h, and says what was answered: by
-// the C library, because what the requests print goes elsewhere. The answers are those of
-// Callgrind, but for what docs/limits.md says of them.
+// Makes every request of valgrind.h, callgrind.h and cachegrind.h, and prints the answer: by
+// the C library, because the requests themselves print elsewhere. The answers are those of
+// Callgrind, except for those listed in docs/limits.md.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What is counted between requests. `work` is a loop whose instructions are the same under every
-// tool. Argument: how often the loop is made where nobody should count.
+// Counts between requests. `work` is a loop whose instructions are the same under every
+// tool. Argument: the number of iterations outside of the counted region.
 #include <stdlib.h>
 
 #include <valgrind/callgrind.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Waits for a line, computes, waits for another one: quern control asks it for parts meanwhile.
+// Waits for a line, computes, waits for another one: quern control requests parts meanwhile.
 //
 // Instructions: _start: xor, call, call, call, xor, mov, syscall: 7.
 // outer: call, ret: 2, twice. inner: 4 for the registers, syscall, test, jle, ret: 8, twice.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Counting begins in a linkage table, as it may for a thread that another one's request finds
-// there. What is counted: the table's jmp; far: mov, ret; _start: mov, xor, syscall: 6.
+// Counting begins in a linkage table, as it may for a thread that is there when another one makes
+// the request. Counted: the table's jmp; far: mov, ret; _start: mov, xor, syscall: 6.
         .data
 slot:   .quad   far
 asked:  .quad   0x43540004, 0, 0, 0, 0, 0 // CALLGRIND_START_INSTRUMENTATION

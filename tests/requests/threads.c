@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Instrumentation goes on and off while other threads compute, call, sleep in system calls and end;
-// then a child is forked and a program executed. Ends with 0 when every result is right.
+// Instrumentation is switched on and off while other threads compute, call, sleep in system calls
+// and end; then a child is forked and a program executed. Ends with 0 when every result is right.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Waits ten seconds in the kernel, by the call that is its argument, and prints what the call has
-// answered and how many tenths of a second it took. What quern control asks meanwhile may change
+// Waits ten seconds in the kernel, by the call that is its argument, and prints the call's
+// result and how many tenths of a second it took. Requests of quern control meanwhile may change
 // neither.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -151,7 +151,7 @@ static long wait_futex(void)
     return syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &(struct timespec){ SECONDS, 0 });
 }
 
-// An operation whose time is the one when it ends.
+// An operation whose result is the time at its end.
 static long wait_futex_until(void)
 {
     static int word;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a program can do to the process that replays, whose code and data it can write. It knows
-// where they are (engine/base/layout.h), as an attacker would.
+// What a program can do to the replayer, whose code and data it can write. It knows
+// their addresses (engine/base/layout.h), as an attacker would.
 //
-//   attack create FILE  becomes nobody, then puts code into replays that creates FILE: whoever
-//                       executes that shows by the file's owner which user it is
-//   attack loop         puts an endless loop there, and goes on
+// attack create FILE  becomes nobody, then puts code into the replayer that creates FILE: the
+//                     file's owner shows which user executes it
+// attack loop         puts an endless loop there, and continues
 //   attack call         the same, and makes a call before which that process has to end
 //   attack leave        the same, then is killed, and leaves an orphan that executes it; prints the
-//                       process before
+//                     process's id before
 #define _GNU_SOURCE
 #include <grp.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static void work(unsigned long n)
     }
 }
 
-// creat(FILE), exit_group(7), behind as many nops as there may be routines.
+// creat(FILE), exit_group(7), after as many nops as there may be routines.
 static void create(const char *file)
 {
     static const unsigned char code[] = {
@@ -49,7 +49,7 @@ static void create(const char *file)
     strcpy((char *)at + 7 + 0x20, file);
 }
 
-// Nops, wherever one begins, and a jump back to the first.
+// Nops, at any start offset, and a jump back to the first.
 static void loop(void)
 {
     int back = -(BYTES + 5);
@@ -59,7 +59,7 @@ static void loop(void)
     memcpy(LATE + BYTES + 1, &back, sizeof(back));
 }
 
-// The process beside this one; 0: there is none.
+// The process beside this one; 0: none.
 static int beside(void)
 {
     char path[64];
@@ -74,7 +74,7 @@ static int beside(void)
     return pid;
 }
 
-// It sleeps: nothing is left to replay, and nobody executes what is overwritten now.
+// It sleeps: nothing is left to replay, and nothing executes the code that is overwritten now.
 static void until_it_sleeps(int pid)
 {
     char path[64], line[512] = "";
@@ -84,7 +84,7 @@ static void until_it_sleeps(int pid)
         FILE *f = fopen(path, "r");
 
         if (!f || !fgets(line, sizeof(line), f))
-            return; // there is none
+            return; // none
         fclose(f);
         seen = strstr(line, ") S ") ? seen + 1 : 0;
         usleep(2000);
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "create")) {
         if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
             return 2;
-        work(600000); // so that whoever begins anew has begun
+        work(600000); // so that a new replayer has started
     }
     pid = beside();
     printf("beside: %d\n", pid);
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         create(argv[2]);
     else
         loop();
-    // `call` has some of it handed over, and not so much that it waits for that.
+    // `call` has passed some of it, but not so much that it waits for that.
     work(strcmp(argv[1], "leave") == 0 ? 10000 : strcmp(argv[1], "call") == 0 ? 120000 : 60000000);
     if (!strcmp(argv[1], "call") && setgid(getgid()))
         return 2;

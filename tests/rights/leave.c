@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Gives up rights in the way that is named, and looks before and behind at what shares its memory:
-// the processes that the profiler has beside it, which it can tell only by their being children
-// that it did not make. None may have a right that this process has lost; and no memory that it can
-// write is another process's but the spool, which is this process's own. Prints how many there
-// were before, then what is wrong.
+// Drops rights in the named way, and checks before and after which processes share its memory:
+// the profiler's processes beside it, which it can identify only as children
+// that it did not make. None may have a right that this process has lost; and any memory that it
+// can write, except the spool, which is its own, must not belong to another process. Prints how
+// many there were before, then the faults.
 //
-// The order within one process matters: glibc makes all threads call setuid() and its like, the
-// kernel's own calls are for the calling thread alone.
+// The order within one process matters: glibc makes all threads call setuid() and similar calls,
+// the kernel's own calls are for the calling thread only.
 #define _GNU_SOURCE
 #include "tests/guest-state/check.h"
 
@@ -29,7 +29,7 @@
 
 static volatile unsigned long sink;
 
-// More than the buffers of who replays hold.
+// More than the buffers of the replayers hold.
 static void work(void)
 {
     static volatile char memory[1 << 16];
@@ -40,10 +40,10 @@ static void work(void)
     }
 }
 
-// ---- What is beside this process ----
+// ---- Processes beside this one ----
 
-// The lines of /proc/PID/status that say what a process may do. NoNewPrivs and Seccomp only take
-// away.
+// The lines of /proc/PID/status that show a process's rights. NoNewPrivs and Seccomp only
+// reduce them.
 static void rights_of(int pid, char out[1000])
 {
     static const char *const lines[] = { "Uid:", "Gid:", "Groups:", "CapInh:", "CapPrm:", "CapEff:",
@@ -62,7 +62,7 @@ static void rights_of(int pid, char out[1000])
     out[n] = 0;
 }
 
-// The namespace or folder that a link below /proc/PID leads to; empty where that may not be seen.
+// The namespace or folder that a link below /proc/PID leads to; empty where it is not readable.
 static void link_of(int pid, const char *name, char out[200])
 {
     char path[64];
@@ -97,7 +97,7 @@ static void compare(int pid)
     }
 }
 
-// How many children there are, each held against this process.
+// The number of children, each compared with this process.
 static int children(void)
 {
     char path[64];
@@ -134,7 +134,7 @@ static void look(void)
     look_at_memory();
 }
 
-// A process that forks again and again, and has something to replay.
+// A process that forks repeatedly, with records to replay.
 static void fork_some(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -182,7 +182,7 @@ static int enter_folder(void)
     return chdir("/");
 }
 
-// Nothing leads out of a folder that root has gone into and that nobody may leave.
+// A folder that root has changed into and that nobody may leave.
 static void look_for_a_way_out(void)
 {
     struct stat st;
@@ -208,7 +208,7 @@ static void *drop_alone(void *arg)
     return NULL;
 }
 
-// 0; 1: this machine or this user cannot; -1: it failed.
+// 0; 1: not possible on this machine or for this user; -1: it failed.
 static int give_up(const char *way)
 {
     if (!strcmp(way, "setuid"))
@@ -254,7 +254,7 @@ static int give_up(const char *way)
     if (!strcmp(way, "keyring"))
         return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, "quern") < 0;
     if (!strcmp(way, "int80"))
-        return by_int80(213, NOBODY) ? 1 : 0; // not every kernel has it
+        return by_int80(213, NOBODY) ? 1 : 0; // some kernels lack it
     if (!strcmp(way, "thread")) {
         pthread_t thread;
 
@@ -266,7 +266,7 @@ static int give_up(const char *way)
     return -1;
 }
 
-// A thread whose rights the others have given up is the last that has them.
+// When the other threads have dropped the rights, one thread is the last that has them.
 static void *keeps(void *arg)
 {
     pthread_barrier_t *both = arg;
@@ -299,7 +299,7 @@ static void fork_away(void)
 
     if (pid == 0) {
         look();
-        fork_some(); // and may have a clerk of its own, with its rights
+        fork_some(); // may have a bgfinish of its own, with its rights
         children();
         fflush(stdout);
         _exit(check_failed);

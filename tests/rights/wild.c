@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Writes at random into writable memory that is not the program's own, 200 times, with some work
-// between: wild SEED. How it ends is anybody's guess, if it ends.
+// between: wild SEED. Its end is unpredictable.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static unsigned long random_number(void)
     return state;
 }
 
-// The program's own and the C library's are not written to: natively it would be as wild.
+// The program's own memory and the C library's are not written to: natively that would be as wild.
 static void read_mappings(void)
 {
     static const char *const own[] = { "wild", "[stack]", "[heap]", "libc", "ld-linux" };

@@ -117,12 +117,12 @@ def golden_screens():
     screens("simple", ["simple.callgrind"], ["e", "e", "E", "4", "\r", "\r", "2", "i"])
     screens("huge-counts", ["huge-counts.callgrind"], ["\r"])
     # Derived events: Sum = 10 + 2 * 3, Half = 0.5 * 3.
-    # The event that is shown is the one that is selected.
+    # The shown event is the selected one.
     screens("event-names", ["event-names.callgrind"], ["4", DOWN, DOWN, DOWN, "\r", "4"])
     screens("groups", ["calls.callgrind"], ["g", "\r", "g", "g", "\r", DOWN, "3", "1", "g", "g", "g"])
     # In another order the same function is selected.
     screens("selected", ["calls.callgrind"], [END, "S"])
-    # A group that is a file leads to its lines.
+    # A file group leads to its lines.
     screens("group-source", ["calls.callgrind"], ["gg", "g", "3"])
     screens("filter", ["calls.callgrind"],
             ["/func\r", "/!func\r", "/file:1\r", "/\r", "/nothing\r", "\033", "h", "h", "\033", "\033",
@@ -157,9 +157,9 @@ def made_screens():
           "1 30 0\nfn=n::m::b()\n9 10 0\ncfn=n::a<std::vector<int> >(int)\ncalls=1 1\n9 20 0\nfn=main\n20 1 0\n"
           "cfn=n::a<std::vector<int> >(int)\ncalls=1 1\n20 15 0\n")
     screens("cycle", ["cycle.out"], ["r", "r", "g", "g", "g", "g", "\r", DOWN + "\r", "g", "\r"])
-    # The third of three rows is selected; taken apart there is no cycle, and one row that says so.
+    # The third of three rows is selected; without cycles there is no such row, and one row that says so.
     screens("cycle-last", ["cycle.out"], ["ggggg", "\r" + END, "r"])
-    # What would move the cursor, ring, or turn the direction; bad UTF-8; wide characters; nothing but blanks.
+    # Text that would move the cursor, ring, or change the direction; bad UTF-8; wide characters; only blanks.
     write("hostile.out", head + "fl=a\033[2Jb.c\nfn=\033]0;title\a\033[31mred\n1 9 0\nfn=\u202eturned\u2066\n2 8 0\n"
           "fn=bad\udcff\udcc3bytes\n3 7 0\nfn=\u6f22\u5b57" + "\u6f22" * 60 + "\n4 6 0\nfn=" + "x" * 300 + "\n5 5 0\n")
     screens("hostile", ["hostile.out"], [DOWN, DOWN, DOWN, DOWN])
@@ -479,7 +479,7 @@ def heat():
     """Of the dearest line, 60, the fourth level: 25 is in the third, sqrt(25 / 60) = 0.65."""
     os.chdir(os.path.join(FOLDER, "made"))
     faults = []
-    # What the first digit of 25 and of 60 stands in: colour, whether bold, background.
+    # Attributes of the first digit of 25 and of 60: colour, bold, background.
     for term, warm, hot in (("xterm-256color", ("000000", False, "ffaf00"), ("000000", False, "ff8700")),
                             ("xterm", ("brown", False, "default"), ("brown", True, "default")),
                             ("vt100", ("default", False, "default"), ("default", True, "default"))):
@@ -487,7 +487,7 @@ def heat():
         ready(t)
         t.press("3")
         t.wait(lambda text: "void g(void)" in text and "3/11" in text)
-        t.press(UP)  # what is selected has no colour
+        t.press(UP)  # the selection has no colour
         t.wait(lambda text: "2/11" in text)
         for words, wanted in (("g();", warm), ("x();", hot)):
             y = next((y for y, line in enumerate(t.screen.display) if words in line), 0)
@@ -731,11 +731,11 @@ def live():
                 fds = descriptors(t)
             if not t.until(lambda text, cost=cost: costs_of(t, "step") == cost and "(live)" in text.splitlines()[0]):
                 faults.append("step costs %d, not %d:\n%s" % (costs_of(t, "step"), cost, t.text()))
-        # The view and what is selected stay where they are, with other numbers.
+        # The view and the selection stay, with other numbers.
         t.press("/step\r")
         t.until(lambda text: "filter step" in text)
         if calls == "no":
-            t.press("g\r")  # a group that is open stays so
+            t.press("g\r")  # an open group stays open
             t.until(lambda text: "by object, filter step" in text and costs_of(t, "step") == wanted[2])
             if descriptors(t) != fds:
                 faults.append("descriptors: %d, and then %d" % (fds, descriptors(t)))
@@ -743,7 +743,7 @@ def live():
         p.wait()
         if not t.until(lambda text: "process %d (ended)  ./busy" % p.pid in text and "filter step" in text):
             faults.append("no end:\n" + t.text())
-        time.sleep(1.2)  # nothing comes any more
+        time.sleep(1.2)  # no further updates
         _, text, _ = run("convert", "--to=json", out)
         watched = json.loads(text)
         total = "Ir {:,}".format(watched["totals"][0])
@@ -783,7 +783,7 @@ def live():
     p.communicate(b"xxx")
     test("live: keys at random, sanitized", faults)
     faults = []
-    os.mkfifo("pipe") # nobody writes to it, and nobody waits
+    os.mkfifo("pipe") # a pipe without a writer: the program must not wait
     for argv, words in ((["--live", str(os.getpid())], "process %d has no spool: it is not run by quern" % os.getpid()),
                         (["--live", "busy.c"], "busy.c: not a spool of quern"),
                         (["--live", "pipe"], "pipe: not a spool of quern"),
@@ -805,7 +805,7 @@ def live():
     if os.waitstatus_to_exitcode(t.finish()) != 2 or not re.fullmatch(said, t.text().strip()):
         faults.append(t.bytes)
     t.close()
-    # Of five descriptors three are the terminal's and one the spool's: the pipe has two ends.
+    # Of five descriptors three are the terminal's and one the spool's: none is free for the pipe's two ends.
     t = start("--live", "quern.spool.%d" % p.pid, columns=200, env={"TMPDIR": folder}, descriptors=5)
     if os.waitstatus_to_exitcode(t.finish()) != 2 or t.text().strip() != "quern: pipe: Too many open files":
         faults.append(t.bytes)
@@ -827,7 +827,7 @@ def press_at_random(t, chance, pause, faults):
             t.size(chance.choice([24, 30, 60, 5]), chance.choice([80, 120, 200, 10]))
         while t.read(pause):
             pass
-    # Out of whatever asks for text, then the end.
+    # Leaves any text input, then the end.
     t.size(24, 80)
     t.press("\r\033")
     time.sleep(0.2)
@@ -850,7 +850,7 @@ def at_random():
 
 
 def main():
-    # What curses and the options keep until the end is no leak.
+    # Memory that curses and the options hold until the end is no leak.
     suppress = os.path.join(FOLDER, "suppress")
     os.makedirs(FOLDER, exist_ok=True)
     write(suppress, "leak:libtinfo.so\nleak:libncursesw.so\nleak:options_\n")

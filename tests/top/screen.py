@@ -13,7 +13,7 @@ import time
 import pyte
 
 PPOLL = "271"  # the system call of x86-64 in which quern waits for a key
-LONG = 120  # seconds that any wait may take before it is a failure
+LONG = 120  # seconds after which any wait is a failure
 
 
 class Screen(pyte.Screen):
@@ -126,7 +126,7 @@ class Terminal:
     def wait(self, wanted):
         """Reads until the program waits for a key and wanted(text) is true. False: it did not become so."""
         end = time.monotonic() + LONG
-        patience = None  # once it waits for a key, nothing else can come but for a signal on its way
+        patience = None  # once it waits for a key, only a signal on its way can come
         while time.monotonic() < end:
             if self.read(0.01):
                 patience = None

@@ -33,7 +33,7 @@ for i, name in enumerate(events):
     differ("total of " + name, shown["totals"][i][1], source["totals"][i] * factor)
 
 # Functions. KCachegrind takes functions of one name, in files and objects of one name without the
-# folder, for one. What it calls inclusive is what the callers' lines say, where there are any; of
+# folder, for one. Its inclusive cost is the sum of the callers' lines, if there are any; of
 # functions that can reach themselves only the self cost is compared, since the sum of such lines
 # means little, and so of files with several parts, where it does that for each part.
 functions = source["functions"]

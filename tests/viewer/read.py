@@ -66,7 +66,7 @@ def wait_for(what, ask, otherwise=None):
     while time.monotonic() < end:
         try:
             answer = ask()
-        except Exception:  # a window that goes while it is looked at
+        except Exception:  # a window that closes during the read
             answer = None
             answer = None
         if answer:

@@ -6,5 +6,5 @@ cd tree
 export TMPDIR=$PWD
 $RUN make -j2 build/libexec/quern/quern-engine >make.log 2>&1
 echo "status $?"
-# But for where it was built, which is another folder in each mode.
+# Except for the build folder, which differs in each mode.
 objcopy -g -R .note.gnu.build-id build/libexec/quern/quern-engine engine && cksum < engine
