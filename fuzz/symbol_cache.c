@@ -71,7 +71,7 @@ static void try(const void *data, size_t size)
 }
 
 // Computes the checksums of the contents, as far as the header is valid.
-static void mend(unsigned char *data, size_t size)
+static void repair(unsigned char *data, size_t size)
 {
     struct cachefile_header h;
 
@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memcpy(copy, data, size);
     try(copy, size);
-    mend(copy, size);
+    repair(copy, size);
     make(data, size);
     free(copy);
     return 0;

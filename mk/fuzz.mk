@@ -48,10 +48,10 @@ $(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/trace.c $(filter %.c,$(FUZZ_TRACE))
 
 # Displacements in code are not aligned.
-FUZZ_KEPT := $(addprefix engine/codecache/,pack.c tcache.c region.c links.c ibl.c watch.c)
-$(BUILD)/fuzz/kept: fuzz/kept.c $(FUZZ_KEPT) $(wildcard engine/codecache/*.h)
+FUZZ_FRAGMENTS := $(addprefix engine/codecache/,pack.c tcache.c region.c links.c ibl.c watch.c)
+$(BUILD)/fuzz/fragments: fuzz/fragments.c $(FUZZ_FRAGMENTS) $(wildcard engine/codecache/*.h)
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -fno-sanitize=alignment -o $@ fuzz/kept.c $(FUZZ_KEPT)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -fno-sanitize=alignment -o $@ fuzz/fragments.c $(FUZZ_FRAGMENTS)
 
 # Spools: the whole finisher without the disassembler.
 FUZZ_SPOOL := $(filter-out finish/output/output_code.c finish/profile/fallback.c $(addprefix finish/end/,finish.c pipe_wait.c \
@@ -83,7 +83,7 @@ $(FUZZ_SPOOLS)/made: $(BUILD)/fuzz/spool_seed | $(QUERN)
 	@rmdir $(@D)/spools && touch $@
 
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace kept spool) \
+fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace fragments spool) \
     $(FUZZ_SPOOLS)/made $(FUZZ_DWPS)/made
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
@@ -102,8 +102,8 @@ fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace
 	    $(abspath $(FUZZ_DWPS))
 	@mkdir -p $(BUILD)/fuzz/corpus-trace
 	cd $(BUILD)/fuzz && ./trace -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-trace
-	@mkdir -p $(BUILD)/fuzz/corpus-kept
-	cd $(BUILD)/fuzz && ./kept -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-kept
+	@mkdir -p $(BUILD)/fuzz/corpus-fragments
+	cd $(BUILD)/fuzz && ./fragments -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-fragments
 	@mkdir -p $(BUILD)/fuzz/corpus-spool
 	cd $(BUILD)/fuzz && ./spool -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=16384 $(abspath $(BUILD)/fuzz)/corpus-spool $(abspath $(FUZZ_SPOOLS))

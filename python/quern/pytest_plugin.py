@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A pytest plugin: programs run in tests may not become dearer than they were.
+"""A pytest plugin: programs run in tests must not become more expensive.
 
     def test_sort(quern_run):
         profile = quern_run(["./sort", "big.txt"])   # a quern.Profile

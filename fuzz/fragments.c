@@ -209,7 +209,7 @@ static void try(u8 *at, u64 room, u32 all, u64 code_bytes, const uint8_t *data, 
 }
 
 // Small numbers are the ones that fit. One field in some stays as it is.
-static void mend_exits(struct fragment *f, u32 all)
+static void repair_exits(struct fragment *f, u32 all)
 {
     for (u32 i = 0; i < f->nexits; i++) {
         struct fragment_exit *x = &f->exit[i];
@@ -222,7 +222,7 @@ static void mend_exits(struct fragment *f, u32 all)
     }
 }
 
-static void mend_one(struct fragment *f, u32 index, u64 hpc, u64 room)
+static void repair_one(struct fragment *f, u32 index, u64 hpc, u64 room)
 {
     u8 whole = f->seen;
 
@@ -245,7 +245,7 @@ static void mend_one(struct fragment *f, u32 index, u64 hpc, u64 room)
 }
 
 // As many as fit.
-static void mend(u8 *at, u64 room, u32 most, const uint8_t *data, size_t size)
+static void repair(u8 *at, u64 room, u32 most, const uint8_t *data, size_t size)
 {
     u64 hpc = region_fragments();
     u8 *p = at, *end = at + room;
@@ -254,7 +254,7 @@ static void mend(u8 *at, u64 room, u32 most, const uint8_t *data, size_t size)
     for (all = 0; all < most && (u64)(end - p) >= sizeof(struct fragment); all++) {
         struct fragment *f = (struct fragment *)p;
 
-        mend_one(f, all, hpc, (u64)(end - p));
+        repair_one(f, all, hpc, (u64)(end - p));
         if (pack_bytes(f) > (u64)(end - p))
             break;
         hpc += (f->size + 15u) & ~15ul;
@@ -264,7 +264,7 @@ static void mend(u8 *at, u64 room, u32 most, const uint8_t *data, size_t size)
     for (u32 i = 0; i < all; i++) {
         struct fragment *f = unpack(p);
 
-        mend_exits(f, all);
+        repair_exits(f, all);
         p += pack_bytes(f);
     }
     try(at, room, all, hpc - region_fragments(), data, size);
@@ -283,7 +283,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(copy, data + 1, size - 1);
     try(copy, size - 1, all, 65536, data, size);
     memcpy(copy, data + 1, size - 1);
-    mend(copy, size - 1, all, data, size);
+    repair(copy, size - 1, all, data, size);
     free(copy);
     return 0;
 }
