@@ -381,10 +381,10 @@ int reach(struct core *c, uint32_t f, uint32_t direction, uint32_t side, uint32_
     return (int)reach_all(c, f, direction, side, funcs, distance);
 }
 
-int EXPORT(near)(struct core *c, uint32_t side, uint8_t *mask);
-int near(struct core *c, uint32_t side, uint8_t *mask)
+int EXPORT(around)(struct core *c, uint32_t side, uint8_t *mask);
+int around(struct core *c, uint32_t side, uint8_t *mask)
 {
-    return reach_near(c, side, mask);
+    return reach_both(c, side, mask);
 }
 
 int EXPORT(path)(struct core *c, uint32_t f, struct formula *by, uint32_t side, uint32_t *edge,

@@ -56,7 +56,7 @@ int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction,
     return n;
 }
 
-int reach_near(struct core *c, unsigned side, uint8_t *near)
+int reach_both(struct core *c, unsigned side, uint8_t *mask)
 {
     int rc = graph_cycles(c, 0);
 
@@ -69,7 +69,7 @@ int reach_near(struct core *c, unsigned side, uint8_t *near)
     uint32_t *distance = heap_array(c->funcs, sizeof(*distance)), n = 0;
     rc = seen && func && distance ? 0 : CORE_MEMORY;
     for (uint32_t f = 0; rc == 0 && f < c->funcs; f++)
-        if (near[f])
+        if (mask[f])
             func[n++] = f;
     uint32_t first = n;
     for (int way = 0; rc == 0 && way < 2; way++) {
@@ -79,7 +79,7 @@ int reach_near(struct core *c, unsigned side, uint8_t *near)
             seen[func[i]] = 1;
         n = walk(c, way ? REACH_CALLERS : REACH_CALLEES, side, first, seen, func, distance);
         for (uint32_t i = first; i < n; i++)
-            near[func[i]] = 1;
+            mask[func[i]] = 1;
     }
     heap_put(seen);
     heap_put(func);

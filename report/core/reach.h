@@ -14,9 +14,9 @@ enum reach_direction { REACH_CALLEES, REACH_CALLERS };
 int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction, unsigned side,
                   uint32_t *func_out, uint32_t *distance);
 
-// The same from several functions, in both directions: `near` has the functions to begin with, and
+// The same from several functions, in both directions: `mask` has the functions to begin with, and
 // afterwards also all their callers and callees, direct and indirect. 0 or an error.
-int reach_near(struct core *c, unsigned side, uint8_t *near);
+int reach_both(struct core *c, unsigned side, uint8_t *mask);
 
 // The path to a function through the most expensive caller of each: edges, the last one ends in the
 // function. Stops before a function that is already on the path. Their number, at most `max`, or an

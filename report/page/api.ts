@@ -35,8 +35,8 @@ export interface Table { names: Name[]; values: Value[][] } // by column, row
 
 // Which functions: `text` is a piece of the name, or a regular expression between slashes; "file:" or "object:"
 // before it selects another name, "!" before all that inverts. `focus`: only the function, its callers and callees,
-// direct and indirect; `near`: the same for all functions that a text finds. `without`: texts whose functions are hidden.
-export interface Filter { text: string; focus: number; hide: number[]; near?: string; without?: string[] }
+// direct and indirect; `focusText`: the same for all functions that a text finds. `without`: texts whose functions are hidden.
+export interface Filter { text: string; focus: number; hide: number[]; focusText?: string; without?: string[] }
 export interface Order { of?: Of; event?: number; side?: Side; field?: Field; descending: boolean; magnitude?: boolean }
 
 export interface Neighbour { name: Name; edge: number; distance: number; calls: Value[];
@@ -287,20 +287,20 @@ export class Api {
 
   // By function: 1 where it is shown. null: all are.
   private masked(filter: Filter): Uint8Array | null {
-    if (!filter.text && filter.focus === NONE && !filter.hide.length && !filter.near && !filter.without?.length) return null;
+    if (!filter.text && filter.focus === NONE && !filter.hide.length && !filter.focusText && !filter.without?.length) return null;
     const key = JSON.stringify([filter, this.core.number(What.Linked)]);
     if (this.mask?.key === key) return this.mask.mask;
     const funcs = this.core.number(What.Funcs);
     const mask = filter.text ? this.textMask(filter.text) : new Uint8Array(funcs).fill(1);
     if (filter.focus !== NONE && this.core.number(What.Linked)) {
-      const near = new Uint8Array(funcs);
+      const around = new Uint8Array(funcs);
       for (const callers of [false, true])
-        for (const f of this.core.reach(filter.focus, callers, Side.Difference).funcs) near[f] = 1;
-      this.keep(mask, near);
+        for (const f of this.core.reach(filter.focus, callers, Side.Difference).funcs) around[f] = 1;
+      this.keep(mask, around);
     }
-    if (filter.near) {
-      const seeds = this.textMask(filter.near);
-      this.keep(mask, this.core.number(What.Linked) ? this.core.near(seeds, Side.Difference) : seeds);
+    if (filter.focusText) {
+      const seeds = this.textMask(filter.focusText);
+      this.keep(mask, this.core.number(What.Linked) ? this.core.around(seeds, Side.Difference) : seeds);
     }
     for (const text of filter.without ?? []) this.keep(mask, this.textMask(text).map((hit) => 1 - hit));
     for (const f of filter.hide) mask[f] = 0;

@@ -81,7 +81,7 @@ export class App {
   set(change: State, replace = false): void { this.move({ ...this.state, z: "", ...change }, replace); }
 
   get filter(): Filter {
-    return { text: this.state.q ?? "", focus: this.focus, hide: this.hidden, near: this.state.fr ?? "", without: this.without };
+    return { text: this.state.q ?? "", focus: this.focus, hide: this.hidden, focusText: this.state.fr ?? "", without: this.without };
   }
 
   // Texts whose functions are hidden.

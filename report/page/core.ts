@@ -366,10 +366,10 @@ export class Core {
   }
 
   // The functions of a mask, and all their callers and callees, direct and indirect.
-  near(mask: Uint8Array, side: Side): Uint8Array {
+  around(mask: Uint8Array, side: Side): Uint8Array {
     const at = this.bytesIn(mask);
     try {
-      this.check(this.call["near"]!(this.handle, side, at));
+      this.check(this.call["around"]!(this.handle, side, at));
       return new Uint8Array(this.memory.buffer, at, mask.length).slice();
     } finally {
       this.put(at);

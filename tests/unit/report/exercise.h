@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Asks a core for everything it can say, whatever its blocks are: for damaged ones, which must be
-// refused or answered, never believed. Used by test_damage.c and fuzz/report_pack.c, under
+// Asks a core for everything, whatever its blocks contain: damaged ones must be
+// refused or answered without a fault. Used by test_damage.c and fuzz/report_pack.c, under
 // AddressSanitizer.
 #ifndef QUERN_TESTS_REPORT_EXERCISE_H
 #define QUERN_TESTS_REPORT_EXERCISE_H
@@ -58,10 +58,10 @@ static inline void exercise_function(struct core *c, uint32_t f, struct formula 
     if (func && distance) {
         reach_all(c, f, REACH_CALLERS, VALUES_DIFFERENCE, func, distance);
         reach_path(c, f, formula, VALUES_NEW, edge, 20);
-        uint8_t *near = (uint8_t *)distance;
-        memset(near, 0, c->funcs);
-        near[f] = 1;
-        reach_near(c, VALUES_DIFFERENCE, near);
+        uint8_t *mask = (uint8_t *)distance;
+        memset(mask, 0, c->funcs);
+        mask[f] = 1;
+        reach_both(c, VALUES_DIFFERENCE, mask);
     }
     heap_put(func);
     heap_put(distance);
@@ -148,7 +148,7 @@ static inline void exercise(struct core *c)
     for (uint32_t n = 0; load_text(c, "remark", n, &text);)
         n++;
     for (uint32_t e = 0; e < c->event_count && e < 3; e++)
-        exercise_event(c, e); // before the edges: what TOP knows
+        exercise_event(c, e); // before the edges: the values of TOP
     if (link_edges(c) < 0)
         return;
     for (uint32_t e = 0; e < c->event_count && e < 8; e++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where bits, arrays and doubles end: more than eight calls, as many events as there is room for,
-// call sites in no order, costs that differ by less than a double can tell.
+// Limits of bits, arrays and doubles: more than eight calls, exactly as many events as fit,
+// call sites in no order, costs that differ by less than a double can distinguish.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static struct core *chain(void)
         self[i] = 1;
         call[i] = (struct tiny_call){ (char)('a' + i), (char)('b' + i), 1, (uint64_t)(19 - i) };
     }
-    call[18].cost = 5; // within the circle these are not added to what it costs
+    call[18].cost = 5; // within the circle these do not add to its cost
     call[19] = (struct tiny_call){ 't', 's', 3, 4 };
     return tiny_core(self, 20, call, 20);
 }
@@ -44,7 +44,7 @@ static void test_many_calls(void **state)
         assert_true(column_get(&c->inclusive[0][0], tiny_func(c, (char)('a' + i))) == 20 - i);
     assert_true(column_get(&c->inclusive[0][0], tiny_func(c, 's')) == 2);
     assert_true(column_get(&c->inclusive[0][0], tiny_func(c, 't')) == 2);
-    // One on the other: 18, and the circle as one. Only the first is called by nobody.
+    // Separate functions: 18, and the circle as one. Only the first has no caller.
     const struct flame_wish w = {
         .formula = f, .side = VALUES_NEW, .root = CORE_NONE, .kind = FLAME_DOWN, .most = 100
     };
@@ -61,7 +61,7 @@ static void test_many_calls(void **state)
     load_free(c);
 }
 
-// Line i calls the i-th last function: edges are in the order of functions all the same, and each
+// Line i calls the i-th last function: edges are still in the order of functions, and each
 // has its own cost.
 static void test_calls_in_no_order(void **state)
 {
@@ -107,7 +107,7 @@ static void test_calls_in_no_order(void **state)
     quern_profile_free(p);
 }
 
-// Room is made for 16 events, then for 40: as many as that, one less, one more.
+// Space is allocated for 16 events, then for 40: exactly that many, one less, one more.
 static void test_events_that_fill(void **state)
 {
     (void)state;

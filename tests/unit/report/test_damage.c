@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Damaged blocks: every byte of a small report is changed in turn, and its blocks are cut at every
-// length. The core must refuse or answer; AddressSanitizer and UBSan watch. Some kinds of damage
-// are known to be refused.
+// length. The core must refuse or answer; AddressSanitizer and UBSan check. Some kinds of damage
+// must be refused.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,8 +113,8 @@ static void whole(void **state)
     quern_profile_free(p);
 }
 
-// An alignment of no stretches is one; of one with more stretches than bytes it is known before
-// memory is asked for that it is damaged.
+// An alignment without stretches is valid; one with more stretches than bytes is found damaged
+// before memory is allocated for it.
 static void alignments(void **state)
 {
     static const uint8_t bytes[2][5] = { { 0, 0 }, { 0, 4, 1, 1, 2 } }; // file 0, how many
@@ -163,7 +163,7 @@ static void changed(void **state)
                 exercise(c);
                 load_free(c);
             }
-    // Most of a block is numbers, which may be any; what says how long things are may not.
+    // Most of a block is numbers, which may have any value; lengths may not.
     assert_true(refused > all / 20);
     pack_free(k);
     quern_profile_free(p);
@@ -183,7 +183,7 @@ static void cut(void **state)
         exercise(c);
         load_free(c);
     }
-    // Cut inside its last section a block is refused, and nothing of it is used.
+    // A block that is cut inside its last section is refused, and nothing of it is used.
     struct core *c = load_new();
     uint8_t *bytes = unpack_block(pack_block(k, 0));
     assert_int_equal(load_block(c, bytes, pack_block(k, 0)->size - 1), CORE_DAMAGED);
@@ -217,12 +217,12 @@ static void refusals(void **state)
     assert_int_equal(load_bytes("\1\10\1\0\0\1\1\0\0\1\6\3\0\1\0", 15),
                      CORE_DAMAGED); // a string too many
     assert_int_equal(load_bytes("\1\10\1\0\1\1\1\0\0\1\6\5\0\1\1\1x", 17),
-                     CORE_DAMAGED); // in common with none
+                     CORE_DAMAGED); // common prefix with none
     assert_int_equal(load_bytes("\1\10\1\0\1\1\1\0\0\1\6\5\0\1\0\1x", 17), 0);
     assert_int_equal(load_bytes("\1\10\1\0\0\1\1\0\0\1\77\1x", 13), 0); // of a later writer
 }
 
-// The only string has no byte, so there is no memory for strings: the fuzzer saw the core add to a
+// The only string is empty, so there is no memory for strings: the fuzzer saw the core add to a
 // null pointer.
 static void nameless(void **state)
 {

@@ -31,8 +31,8 @@ static struct quern_profile *profile(const uint64_t line[LINES], const uint64_t 
     return p;
 }
 
-// Base and profile with costs in lines 1, 2, 3, 4 and 6. Of the base line 1 is line 2 and line 2 is
-// line 3; line 3 is gone; line 4 is line 4. Line 1 of the profile is new, and behind line 4 nothing
+// Base and profile with costs in lines 1, 2, 3, 4 and 6. Line 1 of the base is line 2 and line 2 is
+// line 3; line 3 is gone; line 4 is line 4. Line 1 of the profile is new, and after line 4 nothing
 // is the same.
 static struct core *compared(bool aligned)
 {
@@ -101,7 +101,7 @@ static const struct wanted aligned_lines[] = {
     { 3, 0, 3, 20 }, // was line 2
     { 3, 3, 0, 30 }, // gone
     { 4, 0, 4, 40 }, // the same
-    { 6, 0, 6, 0 },  // behind the last equal line
+    { 6, 0, 6, 0 },  // after the last equal line
     { 6, 6, 0, 60 },
 };
 static const struct wanted numbered_lines[] = {

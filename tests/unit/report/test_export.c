@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the page calls (report/core/export.c), compiled into this program: which number, array and
-// field each call answers with, and what it refuses. The report is three functions in a chain,
-// whose numbers are written down here.
+// The functions that the page calls (report/core/export.c), compiled into this program: the number,
+// array and field of each result, and refusals. The report is three functions in a chain,
+// whose numbers are given here.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,12 +15,12 @@
 
 #include "tests/unit/report/tiny.h"
 
-// Exports are by attribute of wasm32 alone, and some have names of the C library.
+// Exports are an attribute of wasm32 only, and some have names of the C library.
 #define export_name(name) unused
 #define open              page_open
 #define close             page_close
 #define link              page_link
-// What the page reads has the sizes of wasm32, where the real compiler checks them.
+// The structures that the page reads have the sizes of wasm32, where the real compiler checks them.
 #define _Static_assert(is, why) extern int page_sizes
 #include "report/core/export.c"
 #undef _Static_assert
@@ -195,7 +195,7 @@ static void test_groups(void **state)
     int rc;
 
     (void)state;
-    // Of no object: all three in one group whose name is not known.
+    // Without an object: all three in one group with an unknown name.
     struct group_item *t = tree(c, GROUP_OBJECT, &count, &group, &rc);
     assert_int_equal(rc, 0);
     assert_int_equal(count, 1);
@@ -230,7 +230,7 @@ static void test_rows(void **state)
     assert_true(row[0] == fa && row[1] == fb && row[2] == fc);
     assert_int_equal(sort(c, row, 3, VALUES_PER_CALL + 1, 0, VALUES_NEW, ir, 0), CORE_WRONG);
     assert_int_equal(sort(c, row, 3, VALUES_SELF, 0, VALUES_FACTOR + 1, ir, 0), CORE_WRONG);
-    // Itself, and those behind it by distance.
+    // Itself, and its callees by distance.
     assert_int_equal(reach(c, fa, REACH_CALLEES, VALUES_NEW, funcs, distance), 3);
     assert_true(funcs[0] == fa && funcs[1] == fb && funcs[2] == fc);
     assert_memory_equal(distance, ((uint32_t[]){ 0, 1, 2 }), sizeof(distance));
@@ -303,7 +303,7 @@ static void test_sources(void **state)
 static void test_pictures(void **state)
 {
     struct formula *ir = formula_of(c, 0);
-    const double limits[4] = { 0 }; // of no box, and no finer part
+    const double limits[4] = { 0 }; // no minimum, and no finer part
     struct out_value whole, rest;
     struct treemap_rect rect[2];
     uint32_t count[2] = { 0, 0 }, numbers[3];
@@ -406,7 +406,7 @@ static void test_loading(void **state)
     struct out_value v;
     assert_int_equal(total(own, 0, 0, &v), 0);
     value_is(&v, 42);
-    // Of parts that are not chosen nothing is counted.
+    // Parts that are not selected do not count.
     struct formula *ir = formula_of(own, 0);
     assert_int_equal(choose(own, (const uint8_t[]){ 0 }), 0);
     assert_int_equal(values(own, ir, VALUES_TOTAL, VALUES_NEW, (uint32_t[]){ 0 }, 1, &v), 0);

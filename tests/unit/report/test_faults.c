@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Packing and asking a report while memory is short: each allocation fails in turn, alone and with
-// all that follow. A pack is not made, or is the one that would be made; the core refuses or
-// answers; nothing is left behind. The allocations are those of our own objects
+// Packing and querying a report when memory is short: each allocation fails in turn, alone and with
+// all later ones. A pack is not made, or is the same as without the fault; the core refuses or
+// answers; nothing leaks. The allocations are those of our own objects
 // (tests/faults/inject.h).
 #include <errno.h>
 #include <setjmp.h>
@@ -62,7 +62,7 @@ static void test_pack(void **state)
     }
 }
 
-// Loads the blocks and asks for everything. The loader owns what it is given.
+// Loads the blocks and queries everything. The loader owns its input.
 static void ask(uint8_t *const *bytes, const size_t *size, size_t blocks)
 {
     struct core *c = load_new();

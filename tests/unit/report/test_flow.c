@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Control flow: where blocks begin and end, where they go on, and how often, of a function whose
-// instructions and jumps are written down here.
+// Control flow: the borders of blocks, their edges and counts, for a function whose
+// instructions and jumps are given here.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 // 10c jnz 100
 // 110 ret            block 3; nothing goes on from it
 // 200 jmp rax        block 4: twice to 110, five times to 100, once to g
-// 202 jmp 1202       block 5: nobody knows what is there
+// 202 jmp 1202       block 5: unknown target
 // 207 nop            block 6
 static const struct {
     uint64_t addr;
@@ -73,7 +73,7 @@ static struct core *make(bool jumps)
     pack_functions(k);
     for (uint32_t f = 0; f < pack_count(k);)
         f = pack_places(k, f);
-    uint64_t at = 0x100; // where FUNCTIONS says that it is
+    uint64_t at = 0x100; // its address in FUNCTIONS
     for (uint32_t i = 0; i < INSNS; i++) {
         buf_s(&addr, (int64_t)(code[i].addr - at));
         at = code[i].addr + code[i].size;
@@ -145,7 +145,7 @@ static void blocks(void **state)
     assert_int_equal(flow_make(c, 1, &f), CORE_WRONG);
     assert_int_equal(flow_make(c, 2, &f), CORE_WRONG);
     load_free(c);
-    // Without counts there are the jumps that instructions name.
+    // Without counts there are only the jumps in the instructions.
     c = make(false);
     assert_int_equal(flow_make(c, 0, &f), 0);
     assert_int_equal(f.blocks, 7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Formulas: what is one, what it is worth, and when it stops to be exact. The profile has Ir = 7,
+// Formulas: valid ones, their values, and the limits of exactness. The profile has Ir = 7,
 // Dr = 70.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,12 +85,12 @@ static void ratios(void **state)
     assert_true(v.approx == 5.0);
     v = value_of(c, "Ir / (Dr - 70)", &scale); // by zero
     assert_true(v.approx != v.approx);
-    v = value_of(c, "Ir / Dr + 1", &scale); // what comes after the division does not undo it
+    v = value_of(c, "Ir / Dr + 1", &scale); // a later operation does not make it exact again
     assert_false(v.is_exact);
     assert_true(v.approx == 0.1 + 1);
     v = value_of(c, "max(Ir / Dr, 3)", &scale);
     assert_true(v.approx == 3.0);
-    // Of equal ones the last: Dr / 10 is a division, Ir is not.
+    // Of equal names the last one: Dr / 10 is a division, Ir is not.
     static const struct {
         const char *text;
         bool is_exact;
@@ -153,7 +153,7 @@ static void faults(void **state)
     load_free(c);
 }
 
-// 2^64 Ir times 2^64 Ir leaves 128 bits: a double says about how much.
+// 2^64 Ir times 2^64 Ir overflows 128 bits: a double is an approximation.
 static void overflow(void **state)
 {
     struct core *c = tiny_core((uint64_t[]){ UINT64_MAX / 10 }, 1, NULL, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Cycles, inclusive costs, distances, the bounds of flame graphs and what a call graph shows: on
-// graphs small enough to be worked out by hand, which is done in a comment above each.
+// Cycles, inclusive costs, distances, the bounds of flame graphs and the contents of a call graph:
+// on graphs small enough to be worked out by hand, which is done in a comment above each.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void cycles(void **state)
     assert_int_equal(number[tiny_func(c, 'b')], 1);
     assert_int_equal(number[tiny_func(c, 'c')], 1);
     assert_int_equal(number[tiny_func(c, 'd')], 0);
-    // One by one: b is 10 + 45, c is 20 + 5 + 30.
+    // Separately: b is 10 + 45, c is 20 + 5 + 30.
     graph_detect(c, false);
     assert_int_equal(inclusive(c, 'b'), 55);
     assert_int_equal(inclusive(c, 'c'), 55);
@@ -84,15 +84,16 @@ static void distances(void **state)
     assert_memory_equal(distance, ((uint32_t[]){ 0, 1, 2, 3 }), 16);
     assert_int_equal(reach_all(c, tiny_func(c, 'b'), REACH_CALLERS, VALUES_NEW, func, distance), 3);
     assert_memory_equal(distance, ((uint32_t[]){ 0, 1, 1 }), 12);
-    // Near d is all. Without calls, as in the base, what is near one is that alone.
-    uint8_t near[4] = { 0 };
-    near[tiny_func(c, 'd')] = 1;
-    assert_int_equal(reach_near(c, VALUES_DIFFERENCE, near), 0);
-    assert_memory_equal(near, "\1\1\1\1", 4);
-    assert_int_equal(reach_near(c, VALUES_OLD, memset(near, 0, 4)), 0);
-    near[tiny_func(c, 'b')] = near[tiny_func(c, 'd')] = 1;
-    assert_int_equal(reach_near(c, VALUES_OLD, near), 0);
-    assert_int_equal(near[0] + near[1] + near[2] + near[3], 2);
+    // All are callers or callees of d. Without calls, as in the base, it is only the function
+    // itself.
+    uint8_t mask[4] = { 0 };
+    mask[tiny_func(c, 'd')] = 1;
+    assert_int_equal(reach_both(c, VALUES_DIFFERENCE, mask), 0);
+    assert_memory_equal(mask, "\1\1\1\1", 4);
+    assert_int_equal(reach_both(c, VALUES_OLD, memset(mask, 0, 4)), 0);
+    mask[tiny_func(c, 'b')] = mask[tiny_func(c, 'd')] = 1;
+    assert_int_equal(reach_both(c, VALUES_OLD, mask), 0);
+    assert_int_equal(mask[0] + mask[1] + mask[2] + mask[3], 2);
     // The heaviest path to d: a -> b -> c -> d.
     assert_int_equal(reach_path(c, tiny_func(c, 'd'), f, VALUES_NEW, edge, 4), 3);
     assert_int_equal(c->edge_caller[edge[0]], tiny_func(c, 'a'));
@@ -125,7 +126,7 @@ static void bounds_are(const struct core *c, const struct flame *out, const char
 
     if (b->low != low || b->high != high)
         fail_msg("%s: %d..%d, wanted %d..%d", path, (int)b->low, (int)b->high, low, high);
-    // The estimate lies between the bounds.
+    // The estimate is between the bounds.
     double width = b->width * (double)out->total;
     assert_true(width >= low - 1e-9 && width <= high + 1e-9);
 }
@@ -158,7 +159,7 @@ static struct core *diamond(void)
                            { 'c', 'd', 2, 60 }, { 'd', 'e', 3, 40 }, { 'd', 'f', 3, 45 }));
 }
 
-// A function that calls none, and is called by none: there are no children anywhere.
+// A function without callees and callers: there are no children anywhere.
 static void alone(void **state)
 {
     struct core *c = tiny_core((const uint64_t[]){ 5 }, 1, NULL, 0);
@@ -173,7 +174,7 @@ static void alone(void **state)
         bounds_are(c, &out, "a", 5, 5);
         heap_put(out.box);
     }
-    // Of a report whose calls could not be read there are no paths.
+    // A report whose calls could not be read has no paths.
     c->linked = false;
     assert_int_equal(reach_path(c, 0, f, VALUES_NEW, &edge, 1), CORE_WRONG);
     formula_free(f);
@@ -226,7 +227,7 @@ static void bounds(void **state)
     load_free(c);
 }
 
-// Without c nothing stands on c; what is left is as wide, and as sure, as it was. The root stays.
+// Without c no box is on c; the others keep their width and bounds. The root stays.
 static void hidden(void **state)
 {
     struct core *c = diamond();
@@ -256,7 +257,7 @@ static void hidden(void **state)
     load_free(c);
 }
 
-// A cycle is one box: its members are not stacked upon each other.
+// A cycle is one box: its members are not stacked.
 static void bounds_of_cycles(void **state)
 {
     struct core *c = cycle();
@@ -307,8 +308,8 @@ static void selection(void **state)
 }
 
 // b and c are a cycle of 10 + 20 + 30 for d. a calls b once for 40 and c twice for 20, so the cycle
-// three times for 60; b calls d once for 10 and c four times for 20. What b and c call each other
-// for is inside.
+// three times for 60; b calls d once for 10 and c four times for 20. The calls between b and c
+// are inside.
 static void folded(void **state)
 {
     struct core *c = tiny_core(SELF(1, 10, 20, 30),
@@ -423,8 +424,8 @@ static void groups(void **state)
     load_free(c);
 }
 
-// d is called by a for 50, by b for 30, by c for 40, each of which main (e) calls for as much: the
-// path to it is e -> a -> d, wherever the dearest caller stands among them.
+// d is called by a for 50, by b for 30, by c for 40, each of which main (e) calls for the same
+// cost: the path to it is e -> a -> d, wherever the most expensive caller is among them.
 static void paths(void **state)
 {
     static const uint64_t costs[][3] = { { 50, 30, 40 }, { 30, 50, 40 }, { 30, 40, 50 },
@@ -457,8 +458,8 @@ static void paths(void **state)
     }
 }
 
-// Siblings stand side by side, the dearest first and of equal ones the first function, also when
-// there are many: a (5 of its own) calls b to u, b for 1, c for 2, ..., but m for 1, too.
+// Siblings are side by side, the most expensive first and of equal ones the first function, also
+// when there are many: a (5 of its own) calls b to u, b for 1, c for 2, ..., but m for 1, too.
 static void siblings(void **state)
 {
     uint64_t self[21] = { 5 };
@@ -493,8 +494,8 @@ static void siblings(void **state)
     load_free(c);
 }
 
-// A cycle of b and c stands in two boxes, below a and below e, and goes on to d in both; below a it
-// also calls itself by way of both members. What goes on from it is asked for twice and the same.
+// A cycle of b and c is in two boxes, below a and below e, and has d as a child in both; below a it
+// also calls itself through both members. Its children are requested twice and are the same.
 static void cycle_twice(void **state)
 {
     struct core *c = tiny_core(SELF(1, 10, 20, 30, 4),
@@ -525,7 +526,8 @@ static void cycle_twice(void **state)
 }
 
 // Within a part of the whole boxes are finer: of a's callees b (60), c (30) and d (10), each of
-// which calls e for half of its cost, those below c alone. What is too narrow at first is summed.
+// which calls e for half of its cost, only those below c. Boxes that are too narrow at first are
+// summed.
 static void windows(void **state)
 {
     struct core *c = tiny_core(SELF(0, 30, 15, 5, 50),

@@ -48,8 +48,8 @@ static struct core *core_of(const struct named *func, size_t n)
     return c;
 }
 
-// One line for each group: its pieces from the outermost, functions, self cost; sorted by nothing,
-// so looked for one by one.
+// One line for each group: its pieces from the outermost, functions, self cost; unsorted,
+// so each is searched for.
 static void group_is(struct core *c, const struct group_tree *t, const char *path, uint32_t funcs,
                      int self)
 {
@@ -125,7 +125,7 @@ static void trees(void **state)
     group_is(c, &t, "/usr|src|a.c", 2, 1 + 4);
     group_is(c, &t, "c.c", 1, 8);
     put(&t);
-    // The colons within < > and ( ) are no borders.
+    // The colons within < > and ( ) do not separate.
     assert_int_equal(group_make(c, GROUP_NAMESPACE, &t), 0);
     assert_int_equal(t.count, 5); // n, m, T<p::q>, (anonymous namespace), none
     group_is(c, &t, "n", 5, 2 + 4 + 8 + 64 + 128);
@@ -137,7 +137,7 @@ static void trees(void **state)
     load_free(c);
 }
 
-// What lies in a file: of four functions in three files one line each.
+// The places in a file: of four functions in three files one line each.
 static void files(void **state)
 {
     static const struct named func[] = { { "p", "a.c", "f", 1 },
@@ -213,7 +213,7 @@ static void cycles(void **state)
     load_free(c);
 }
 
-// d costs 30 and was called 10 times: 3 each. a was not called: no number, so last in both orders.
+// d costs 30 and was called 10 times: 3 each. a was not called: NaN, so last in both orders.
 static void per_call(void **state)
 {
     struct core *c = cycle();
@@ -240,7 +240,7 @@ static void per_call(void **state)
     load_free(c);
 }
 
-// A formula without an event: the calls must be there all the same. 5 for each of d's 10.
+// A formula without an event: the calls must be loaded all the same. 5 for each of d's 10.
 static void per_call_constant(void **state)
 {
     struct core *c = cycle();
@@ -298,7 +298,7 @@ static void differences(void **state)
     assert_int_equal(values_groups(c, f, VALUES_FACTOR, group, NULL, 1, &v), 0);
     assert_true(v.approx == 1.0); // 13 / 13
 
-    // Lines 1, 2, 3 by their differences: 2, 3, 1; by what they cost now, 6 of 13 are not half, 11
+    // Lines 1, 2, 3 by their differences: 2, 3, 1; by their new costs, 6 of 13 are not half, 11
     // are.
     struct detail *d;
     uint32_t order[3];

@@ -29,7 +29,7 @@ static size_t grow(size_t pages)
 }
 
 #define __builtin_wasm_memory_grow(memory, pages) grow(pages)
-// Not those of this program.
+// outside of this program's pages
 #define memcpy            page_memcpy
 #define memmove           page_memmove
 #define memset            page_memset
@@ -66,7 +66,7 @@ static bool zero(const char *p, size_t size)
     return true;
 }
 
-// The least of these that holds a size and its head.
+// The smallest size class that holds a size and its header.
 static void test_classes(void **state)
 {
     static const size_t sizes[] = { 32,   48,   64,   96,    128,   192,   256,
@@ -85,8 +85,8 @@ static void test_classes(void **state)
     assert_true(n < CLASSES);
 }
 
-// Cut from one page, one behind the other, 16 bytes of head before each; a free one is used again,
-// for its own class alone, and is zero again.
+// Cut from one page, consecutively, 16 bytes of header before each; a free one is used again,
+// only for its own class, and is zeroed again.
 static void test_small(void **state)
 {
     char *a = heap_get(16), *b = heap_get(0), *c = heap_get(17), *d = heap_get(32);
@@ -113,7 +113,7 @@ static void test_small(void **state)
     assert_ptr_equal(heap_get(8), b);
 }
 
-// Two of 32 KiB fill a page; what is left of one is less than wanted: another page.
+// Two of 32 KiB fill a page; the remainder of one is too small: another page.
 static void test_end_of_a_page(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void test_large(void **state)
     assert_ptr_equal(heap_get(PAGE - 16), AT(4) + 16);
 }
 
-// Free neighbours are one, in whatever order they became free.
+// Free neighbours are merged, in any order of freeing.
 static void test_joining(void **state)
 {
     static const int order[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
@@ -159,7 +159,7 @@ static void test_joining(void **state)
         char *page[5];
         for (int k = 0; k < 5; k++)
             page[k] = heap_get(PAGE - 16);
-        // Also with one below and one above that are used: not joined with those.
+        // Also between one below and one above that are used: not merged with those.
         for (int k = 0; k < 3; k++)
             heap_put(page[order[i][k] + 1]);
         assert_ptr_equal(large, AT(1));
@@ -171,7 +171,7 @@ static void test_joining(void **state)
     }
 }
 
-// The lowest that is large enough is taken, and the rest of it stays where it was in the list.
+// The lowest that is large enough is taken, and its remainder keeps its place in the list.
 static void test_first_that_fits(void **state)
 {
     char *page[7];
@@ -225,7 +225,7 @@ static void test_no_memory(void **state)
     assert_non_null(heap_get((PAGES - 1) * (size_t)PAGE - 16));
     assert_int_equal(grown, PAGES);
     assert_null(heap_get(SMALL - 15));
-    assert_non_null(heap_get(SMALL - 16)); // there is room in the first page
+    assert_non_null(heap_get(SMALL - 16)); // fits the first page
     assert_null(heap_get(SMALL - 16));
 }
 

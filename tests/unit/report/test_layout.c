@@ -76,16 +76,16 @@ static void treemaps(void **state)
     }
 }
 
-// Nothing to show, and no room to show it in.
+// Nothing to show, and no area to show it in.
 static void rect_is(const struct treemap_rect *r, double x, double y, double w, double h)
 {
     if (r->x != x || r->y != y || r->w != w || r->h != h)
         fail_msg("%g %g %g %g, wanted %g %g %g %g", r->x, r->y, r->w, r->h, x, y, w, h);
 }
 
-// 0 (75) and 1 (25) share 100 x 50: 75 and 25 wide. In 0, with a head of 10, stand 2 (45) and 3
-// (30): 75 x 40 along its lower side: 2 is 45 wide. In 2 stands 4, a third of it, in an edge of 1
-// only when asked; in 1 stands 5, but 25 x 40 is narrower than 26.
+// 0 (75) and 1 (25) share 100 x 50: 75 and 25 wide. In 0, with a head of 10, are 2 (45) and 3
+// (30): 75 x 40 along its lower side: 2 is 45 wide. In 2 is 4, a third of it, in an edge of 1
+// only on request; in 1 is 5, but 25 x 40 is narrower than 26.
 static void nested(void **state)
 {
     const double value[] = { 75, 25, 45, 30, 15, 25 };
@@ -100,7 +100,7 @@ static void nested(void **state)
     rect_is(&r[1], 75, 0, 25, 50);
     rect_is(&r[2], 0, 10, 45, 40);
     rect_is(&r[3], 45, 10, 30, 40);
-    rect_is(&r[4], 0, 20, 15, 30); // 45 x 30 is left below its head
+    rect_is(&r[4], 0, 20, 15, 30); // 45 x 30 remain below its head
     assert_true(r[5].w == 0 && r[5].h == 0);
     assert_int_equal(
         treemap_nest(value, parent, 6, 100, room, (struct treemap_style){ 10, 1, 5 }, r), 0);
@@ -188,7 +188,7 @@ static void planar(void **state)
         tree[i][0] = i / 2;
         tree[i][1] = i + 1;
     }
-    for (uint32_t i = 0; i < 14; i++) { // the same tree, its nodes numbered otherwise
+    for (uint32_t i = 0; i < 14; i++) { // the same tree with other numbers for its nodes
         shuffled[i][0] = tree[i][0] * 7 % 15;
         shuffled[i][1] = tree[i][1] * 7 % 15;
     }
@@ -302,7 +302,7 @@ static void in_boxes(void **state)
 }
 
 // 0 calls 1 in a box of 2 and 3 free; sizes 10 x 10, gaps 20 and 40, edges 1, 2, 3, 4: the box is
-// 10 + 1 + 3 wide and 10 + 40 + 10 + 2 + 4 high; 2 stands 40 above it, 3 as far below.
+// 10 + 1 + 3 wide and 10 + 40 + 10 + 2 + 4 high; 2 is 40 above it, 3 as far below.
 static void one_box(void **state)
 {
     struct layered_node node[4] = {

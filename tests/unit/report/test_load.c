@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What comes before the tables: inflating, by what zlib deflated at every level and with every
-// strategy, and cut and changed; CRCs; and which blocks the edges need.
+// Steps before the tables: inflating the output of zlib at every level and with every
+// strategy, also cut and changed; CRCs; and which blocks the edges need.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static uint32_t random32(void)
     return (uint32_t)(state >> 32);
 }
 
-// Bytes that come again: pieces from before, runs, and a few new ones.
+// Repetitive bytes: pieces from before, runs, and a few new ones.
 static void fill(uint8_t *to, size_t size)
 {
     for (size_t i = 0; i < size;) {
@@ -35,7 +35,7 @@ static void fill(uint8_t *to, size_t size)
     }
 }
 
-// In blocks of their own size, lest a byte too far goes unseen.
+// In blocks of the exact size, so an overrun is detected.
 static uint8_t *deflated(const uint8_t *from, size_t size, int level, int strategy, size_t *out)
 {
     z_stream z = { 0 };
@@ -81,7 +81,7 @@ static void inflates(void **unused)
             }
 }
 
-// Whatever comes out, nothing else is read or written: AddressSanitizer looks.
+// Whatever the result, nothing else is read or written: AddressSanitizer checks.
 static void changed(void **unused)
 {
     uint8_t in[3000], *out = malloc(sizeof(in));
@@ -100,12 +100,12 @@ static void changed(void **unused)
         free(z);
     }
     free(out);
-    // Three changes may undo each other; no other way is known to get the same bytes.
+    // Three changes may cancel out; no other way is known to get the same bytes.
     assert_true(refused > 3980);
 }
 
-// By hand from RFC 1951: a kind that is not there, a stored block whose length is not repeated, a
-// match before the first byte, and codes that are more than their bits can tell apart.
+// By hand from RFC 1951: an invalid kind, a stored block whose length is not repeated, a
+// match before the first byte, and more codes than their bits can distinguish.
 static void refused(void **unused)
 {
     static const struct {
@@ -129,7 +129,7 @@ static void refused(void **unused)
     assert_int_equal(load_crc("123456789", 9), 0xcbf43926); // the check value of CRC-32
 }
 
-// Lines come behind the edges: what is said of them then is what is said when all came before.
+// Lines may come after the edges: the answers are the same as if they had come before.
 static void lines_later(void **unused)
 {
     struct quern_profile *p = quern_profile_new();
@@ -179,7 +179,7 @@ static void lines_later(void **unused)
     assert_int_equal((int64_t)sum, 210); // 1 + 2 + ... + 20
     detail_free(d);
     formula_free(f);
-    // Of a block that the index does not name nothing is known.
+    // A block that is not in the index has no known properties.
     load_needed(c, needed, sizeof(needed));
     assert_int_equal(needed[0], 1);
     assert_int_equal(needed[blocks], 1);

@@ -80,7 +80,7 @@ static void compare_functions(struct core *c, unsigned side, struct quern_profil
     quern_costs_free(costs);
 }
 
-// Every line of the profile is a row, and the rows are no more than that.
+// Every line of the profile is a row, and there are no others.
 static void compare_lines(struct core *c, unsigned side, struct quern_profile *p)
 {
     struct detail *d;
@@ -113,7 +113,7 @@ static void compare_lines(struct core *c, unsigned side, struct quern_profile *p
     detail_free(d);
 }
 
-// Before the edges are there the first block's numbers stand: of these profiles, all of them.
+// Before the edges are loaded the first block's numbers are valid: of these profiles, all of them.
 static void compare_top(struct core *c, struct quern_profile *p)
 {
     struct quern_costs *costs = quern_costs_new(p);
@@ -177,7 +177,7 @@ static void golden(void **state)
     assert_true(profiles >= 70);
 }
 
-// Two profiles in one report are told apart: each side's numbers are those of its own profile.
+// Two profiles in one report are separate: each side's numbers are those of its own profile.
 static void sides(void **state)
 {
     struct quern_profile *a = read_golden("calls-zero.callgrind"),
@@ -230,7 +230,7 @@ static struct quern_profile *profile_of(const struct moved *func, size_t n)
 }
 
 // Functions of another object are the same when file and name are; without a file, when the
-// objects' names and the functions' are. What is in the same object comes first, so /old/lib's s
+// objects' names and the functions' are. A match in the same object has priority, so /old/lib's s
 // is that of /new/lib only because /both/lib's has its own.
 static void moved(void **state)
 {
