@@ -48,7 +48,8 @@ $(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/trace.c $(filter %.c,$(FUZZ_TRACE))
 
 # Displacements in code are not aligned.
-FUZZ_FRAGMENTS := $(addprefix engine/codecache/,pack.c tcache.c region.c links.c ibl.c watch.c)
+FUZZ_FRAGMENTS := engine/base/pages.c $(addprefix engine/codecache/,pack.c tcache.c region.c links.c ibl.c \
+                      hotblocks.c)
 $(BUILD)/fuzz/fragments: fuzz/fragments.c $(FUZZ_FRAGMENTS) $(wildcard engine/codecache/*.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -fno-sanitize=alignment -o $@ fuzz/fragments.c $(FUZZ_FRAGMENTS)
