@@ -38,7 +38,7 @@ mutate_suites = \
         $(BUILD)/tests/quern-asan $(BUILD)/tests/top $(BUILD)/bench/example) \
     $(info suite cli/report/|$(QUERN)|mkdir -p $(BUILD)/tests/report/pages; $(REPORT_PYTHON) tests/report/check.py \
         $(QUERN) $(BUILD)/tests/report/pages)
-# The engine as a whole, of which scripts/mutate makes a build that notes its lines: each program of tests/guest
+# The engine as a whole, in a build of scripts/mutate that records its lines: each program of tests/guest
 # in modes that translate in the ways that differ most, each of tests/guest-state, and what compares
 # programs with themselves and with others. All have the same goals, so that one make builds them.
 MUTATE_WHOLE = $(QUERN) $(ENGINE) $(GUEST_S) $(GUEST_C) $(STATE_PROGRAMS) $(NATIVE_PROBES:%=$(NATIVE)/probe-%) \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The matrix product of `make bench`: few blocks, executed very often, three memory
-// streams of which one walks down columns. Deliberately neither blocked nor transposed. Prints a
+// streams, one of them down columns. Deliberately neither blocked nor transposed. Prints a
 // checksum, so that the bench can tell a wrong result; must not depend on anything but its
 // argument, the size.
 #include <stdio.h>

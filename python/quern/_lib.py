@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The shared library as ctypes sees it: include/quern/profile.h, declaration by declaration.
 
-Nothing here knows what a profile is good for; profile.py does. A quern_count is a signed 128-bit
-integer, which ctypes lacks: in memory it is two words, and by value it travels in the same two
-registers as a structure of two words (System V ABI for x86-64), which is what Count128 is.
+Declarations only; profile.py uses them. A quern_count is a signed 128-bit
+integer, which ctypes lacks: in memory it is two words, and by value it is passed in the same two
+registers as a structure of two words (System V ABI for x86-64): Count128.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Profiles as Python sees them: what libquern answers, in Python's own types.
 
-A count is an int of any size, or a Fraction for an event some count of which has a fraction; it is
-never rounded. Counts stand in tuples, in the order of Profile.events without the derived ones.
+A count is an int of any size, or a Fraction for an event with fractional counts; it is
+never rounded. Counts are in tuples, in the order of Profile.events without the derived ones.
 A profile may be used by one thread at a time.
 """
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SEVERITIES = ("note", "warning", "error")
 
 
 class QuernError(Exception):
-    """What libquern could not do: the sentence, and where the fault is."""
+    """An error of libquern: the message, and the position of the fault."""
 
     def __init__(self, message: str, errno: int = 0, file: str = "", line: int = 0,
                  column: int = 0, text: str = "") -> None:
@@ -57,7 +57,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Part:
-    """A dump, a thread, or a profile merged side by side, and what its header says."""
+    """A dump, a thread, or a profile merged side by side, with its header."""
 
     index: int
     cmd: Optional[str]
@@ -146,7 +146,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Remark:
-    """What the reader found unusual: the first of each kind, and how many there were."""
+    """Remarks of the reader: the first of each kind, and their number."""
 
     severity: str
     kind: str

@@ -8,8 +8,8 @@
     pytest --quern-update                            # keeps the profiles as the baseline
     pytest --quern-fail-if='Ir>+5%'                  # fails where Ir grew by more than 5 %
 
-Limits are those of `quern diff --fail-if`, which is what decides. Installed, pytest finds the
-plugin by its entry point; elsewhere: pytest -p quern.pytest_plugin.
+Limits are those of `quern diff --fail-if`, which does the comparison. Once installed, pytest finds
+the plugin by its entry point; elsewhere: pytest -p quern.pytest_plugin.
 """
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 //
 // CACHEGRIND_START_INSTRUMENTATION and _STOP_. Between them: mov, ten times dec and jnz, a load,
 // lea and the request itself, which ends the last block that is counted: 1 + 20 + 1 + 1 + 1 = 24;
-// one read; the code lies in two lines, the last of which the request alone reaches. The branch
+// one read; the code is in two lines, and only the request reaches the last. The branch
 // goes back nine times, then not, and is mispredicted each time: seven times the history is new,
 // twice the counter of the history 1111111 is below 2, and then it is 2 (001-loop.S).
 //

@@ -4,9 +4,9 @@
 
 Usage: storm.py QUERN COUNTED KILLS [SEED]
 
-COUNTED (counted.c) says in a file how many steps of 2,000 instructions each of its processes has
-made. What was recovered must have as many. Both the program alone and all of its process group are
-killed, with and without the process that replays. Prints a line for each mode; exit status 1 when
+COUNTED (counted.c) records in a file how many steps of 2,000 instructions each of its processes has
+executed. The recovered profile must have as many. Both the program alone and its whole process group
+are killed, with and without the replayer. Prints a line for each mode; exit status 1 when
 anything is lost.
 """
 
@@ -48,7 +48,7 @@ def slots(path):
 
 
 def helpers():
-    """Processes that finish what a killed run has left, and are no zombies."""
+    """Processes that finish the files of a killed run, without zombies."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -62,13 +62,13 @@ def helpers():
 
 
 def is_litter(path):
-    """Of a fork that did not come to pass: no header yet. `recover` removes it after a minute."""
+    """The spool of a fork that did not complete: no header yet. `recover` removes it after a minute."""
     with open(path, "rb") as f:
         return not f.read(8).strip(b"\0")
 
 
 def total(path):
-    """Ir of a profile, and None of what is none."""
+    """Ir of a profile; None if it is not one."""
     with open(path, errors="replace") as f:
         for line in f:
             if line.startswith(("summary: ", "totals: ")):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A second reader of Callgrind's files, written from the manual's grammar and for comparison only: slow, strict, and without
-any of libquern's code. It knows what Callgrind itself writes, not what others do."""
+any of libquern's code. It reads only the output of Callgrind itself."""
 
 import collections
 import re
@@ -9,7 +9,7 @@ KIND = {"fl": "fl", "fi": "fl", "fe": "fl", "cfi": "fl", "cfl": "fl", "fn": "fn"
 
 
 class Profile:
-    """What a file says, summed over its parts. A function is (object, name): where a callee's file is left out, readers differ."""
+    """The contents of a file, summed over its parts. A function is (object, name): where a callee's file is left out, readers differ."""
 
     def __init__(self):
         self.events = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of python/ share, and TAP on standard output in place of pytest's report.
+"""Shared by the tests of python/; TAP on standard output in place of pytest's report.
 
 QUERN is the program, QUERN_LIBRARY the shared library: mk/python.mk sets both.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The pytest plugin, in sessions of its own. The program is a shell that counts to N: twice as far
-is far more than a tenth dearer, and the same way as far is not (instructions of a shell that is
-started the same way repeat to far less than that)."""
+is more expensive by far more than a tenth, and the same N is not (the instruction counts of a shell
+that is started the same way repeat to far less than that)."""
 import os
 import pathlib
 import subprocess
@@ -91,7 +91,7 @@ def test_a_program_that_fails_and_names(pytester, session):
 
 
 def test_installed(pytester, monkeypatch):
-    """What `make install-python` installs is found by pytest itself, under its version."""
+    """pytest itself finds the package of `make install-python`, under its version."""
     root = pathlib.Path(__file__).resolve().parents[2]
     site = pytester.path / "site"
     subprocess.run(["make", "-s", "-C", root, "install-python", f"PYTHONDIR={site}"], check=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the package does beside reading: merging, comparing, writing, tables, errors, lifetimes."""
+"""The package's functions other than reading: merging, comparing, writing, tables, errors, lifetimes."""
 import fractions
 import gc
 import json

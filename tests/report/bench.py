@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Usage: bench.py FOLDER NAME=REPORT...
 
-How long a browser takes to open reports and to do what users do, medians of five, p95 of fifty.
+How long a browser takes to open reports and for typical actions, medians of five, p95 of fifty.
 Prints a table, with the bars beside (must / goal), and leaves a picture of each view in FOLDER; called by make bench-report. It
-measures and does not judge: the bars are for a machine with nothing else to do."""
+measures without a verdict: the bars are for an idle machine."""
 import glob
 import os
 import statistics

@@ -31,7 +31,7 @@ class Browser:
         self.driver.set_script_timeout(60)
 
     def open(self, path, state="ready", seconds=60):
-        """Opens a report and waits until it is loaded; what its state is then."""
+        """Opens a report and waits until it is loaded; returns its state."""
         self.driver.get("file://" + os.path.abspath(path))
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -43,7 +43,7 @@ class Browser:
         return now[0]
 
     def ask(self, method, *args):
-        """What the report's worker answers; bigints as text."""
+        """The answer of the report's worker; bigints as text."""
         import json
         text = self.driver.execute_async_script(
             """const done = arguments[arguments.length - 1];
@@ -53,7 +53,7 @@ class Browser:
         return json.loads(text)
 
     def view(self, fragment, seconds=20):
-        """Goes to a state of the page and waits until it is there."""
+        """Goes to a state of the page and waits until it is shown."""
         self.driver.execute_script("location.hash = arguments[0]", fragment)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -66,13 +66,13 @@ class Browser:
             "return [document.body.dataset.view, location.hash, document.querySelector('#quern-app').innerText.slice(0, 300)]")))
 
     def press(self, *keys):
-        """Keys, as a user without a mouse presses them, one after another."""
+        """Presses keys, one after another."""
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
             self.settle()
 
     def settle(self, seconds=20):
-        """Waits until what was asked for is shown."""
+        """Waits until the requested state is shown."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(0.03)
@@ -80,7 +80,7 @@ class Browser:
                 return
 
     def names(self):
-        """The accessibility tree, as a screen reader gets it: role and name of all that is not ignored."""
+        """The accessibility tree, as a screen reader gets it: role and name of every node that is not ignored."""
         tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})
         return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in tree["nodes"] if not n.get("ignored")]
 
@@ -94,7 +94,7 @@ class Browser:
         return self.driver.execute_script(script)
 
     def complaints(self):
-        """What the console has said since the last call."""
+        """Console messages since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def quit(self):

@@ -2,10 +2,10 @@
 """Usage: check.py QUERN FOLDER [PROFILE...]
 
 For every golden profile that has events: the numbers in the page are those of `quern convert
---to=json`, and with a base those of `quern diff`. Then hostile names, damaged and cut files, a page
-without JavaScript. With profiles named, only their totals, the
-numbers of functions and calls, and the costs of the 200 most expensive functions. BROWSER=firefox does what Firefox can. Prints TAP; called by
-make check-report, check-report-firefox and check-report-big, from the root of the tree."""
+--to=json`, and with a base those of `quern diff`. Then hostile names, damaged and truncated files, a
+page without JavaScript. With profiles named, only their totals, the numbers of functions and calls,
+and the costs of the 200 most expensive functions. BROWSER=firefox runs the tests that Firefox supports.
+Prints TAP; called by make check-report, check-report-firefox and check-report-big, from the root of the tree."""
 import base64
 import glob
 import json
@@ -143,7 +143,7 @@ def check_pictures(browser):
             for b in boxes:
                 (x, y, w, h), (p, q, r, s) = boxes[a], boxes[b]
                 if a < b and x < p + r and p < x + w and y < q + s and q < y + h:
-                    faults.append("%s lies on %s: %s" % (a, b, boxes))
+                    faults.append("%s overlaps %s: %s" % (a, b, boxes))
         # An arrow along the calls, from main to the most expensive callee, and back.
         forth, back = {"": (Keys.DOWN, Keys.UP), "left": (Keys.RIGHT, Keys.LEFT), "below": (Keys.UP, Keys.DOWN)}[way]
         walk = []
@@ -324,7 +324,7 @@ def check_why(browser):
 
 
 def check_inside(browser):
-    """The lines in a function's own view, of its own file, are its self cost where no other file is in it."""
+    """The lines in a function's own view, of its own file, add up to its self cost if it has no other file."""
     faults = []
     browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
     for name, cost, sites in (("main", "20", ["400", "400"]), ("func1", "100", ["300"]), ("func2", "700", [])):
@@ -501,7 +501,7 @@ def check_filters(browser):
 
 
 def check_long(browser):
-    """320,000 functions are higher than an element may be: every row can still be reached."""
+    """320,000 functions exceed the height of an element: every row can still be reached."""
     faults, n = [], 320000
     path, report = os.path.join(FOLDER, "long.out"), os.path.join(FOLDER, "long.html")
     with open(path, "w") as f:
@@ -560,8 +560,8 @@ def check_contrast(browser):
 
 
 def check_colours(browser):
-    """Dearer and cheaper, hot and cool, and the parts of the why-bar are told apart by whoever sees them: 20 at least. Lines and
-    bars stand out from the paper, 3 : 1 (WCAG 1.4.11)."""
+    """More expensive and cheaper, hot and cool, and the parts of the why-bar are distinct for every kind of sight: 20 at least. Lines
+    and bars have a contrast of 3 : 1 to the paper (WCAG 1.4.11)."""
     faults = []
     browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
     why = ["why%d" % i for i in range(5)]
@@ -582,7 +582,7 @@ def check_colours(browser):
 
 
 def saved_text(browser, view, name):
-    """What the button of that name saves."""
+    """The file that the button of that name saves."""
     browser.view(view)
     return browser.driver.execute_async_script("""
         const done = arguments[arguments.length - 1];
@@ -597,7 +597,7 @@ def saved_text(browser, view, name):
 
 
 def check_old(browser):
-    """A browser without what the page needs: a sentence names it, and what is there without the page's program stays."""
+    """A browser without a feature that the page needs: a message names it, and the static summary stays."""
     faults = []
     script = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": "delete window.DecompressionStream"})
     compare("state", browser.open(os.path.join(FOLDER, "calls.callgrind.html")), "", faults)
@@ -611,7 +611,7 @@ def check_old(browser):
 
 
 def check_saved(browser):
-    """What is saved: tables as CSV, graphs as DOT, stacks folded; names in full."""
+    """Saved files: tables as CSV, graphs as DOT, stacks folded; full names."""
     faults = []
     browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
 
@@ -668,7 +668,7 @@ def check_saved(browser):
 
 
 def check_access(browser):
-    """Every view: one heading of the first level, a main region, a name for all that takes the focus; 320 pixels; print."""
+    """Every view: one heading of the first level, a main region, a name for all focusable elements; 320 pixels; print."""
     faults = []
     browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
     for view in ("", "v=functions", "v=function", "v=source", "v=graph", "v=flame", "v=treemap", "v=lines"):
@@ -740,7 +740,7 @@ def check_hostile(browser):
 
 
 def check_stranger(browser):
-    """A source's text and path, and an object's name, are shown as they are; what a stranger's profile names elsewhere is not read."""
+    """A source's text and path, and an object's name, are shown as they are; files that a stranger's profile names elsewhere are not read."""
     faults = []
     folder, report = os.path.join(FOLDER, "<img src=x onerror=hacked=1>"), os.path.join(FOLDER, "stranger.html")
     path, profile, lines = folder + "/'\"&lt;.c", os.path.join(FOLDER, "stranger.out"), [
@@ -783,7 +783,7 @@ def blocks_of(html):
 
 
 def check_damage(browser, path="tests/golden/calls.callgrind"):
-    """A wrong byte, a missing block, a file cut off: a sentence says so, and the static summary stays."""
+    """A wrong byte, a missing block, a truncated file: a message says so, and the static summary stays."""
     report, broken = os.path.join(FOLDER, "whole.html"), os.path.join(FOLDER, "broken.html")
     quern("report", "-o", report, path)
     html = open(report, encoding="utf-8").read()
@@ -812,7 +812,7 @@ def check_damage(browser, path="tests/golden/calls.callgrind"):
 
 
 def check_first(browser):
-    """Without its first block of calls a report knows inclusive costs of the second event of some functions only: it shows no other."""
+    """Without its first block of calls a report has inclusive costs of the second event for some functions only: it shows no others."""
     faults, n = [], 3000
     path, report = os.path.join(FOLDER, "first.out"), os.path.join(FOLDER, "first.html")
     with open(path, "w") as f:
@@ -867,7 +867,7 @@ NEW = ["// new\n", "int f(void)\n", "{\n", "    int a = 2;\n", "    return a;\n"
 
 
 def check_text(browser):
-    """Both versions of a source are in the report: the base's is what is equal, and what is only there."""
+    """Both versions of a source are in the report: the base's consists of the equal lines and its own."""
     faults = []
     report = os.path.join(FOLDER, "text.html")
     for side, lines, cost in (("old", OLD, "3 7\n4 2\n"), ("new", NEW, "4 9\n5 6\n")):
@@ -953,7 +953,7 @@ def check_code(browser):
         if insn["intel"] == "add ecx, 0x01":
             compare("AT&T", insn["att"], "add $0x01, %ecx", faults)
     compare("there are jumps", jumps > 1, True, faults)
-    compare("all that ran and lies between", len(code["insns"]) >= len(wanted) - 4, True, faults)
+    compare("all executed code and code in between", len(code["insns"]) >= len(wanted) - 4, True, faults)
     quern("report", "--asm=no", "-o", report, profile)
     browser.open(report)
     compare("--asm=no", browser.ask("code", 0)["state"], 2, faults)
@@ -1124,7 +1124,7 @@ def check_flow(browser):
 
 
 def check_foreign(browser):
-    """An object that is not of x86-64: objdump says what its instructions are."""
+    """An object of another architecture than x86-64: its instructions are those of objdump."""
     faults = []
     base = os.path.join(FOLDER, "foreign")
     with open(base + ".s", "w") as f:
@@ -1185,7 +1185,7 @@ document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: list(arguments
 
 
 def drop(browser, files, base=(), series=False, fragment="", seconds=60):
-    """Drops files of tests/golden, or (name, bytes), into the page; what it says of them, \"\" when it shows them."""
+    """Drops files of tests/golden, or (name, bytes), into the page; its message, \"\" when it shows them."""
     def read(names):
         return [(name, base64.b64encode(open("tests/golden/" + name, "rb").read()).decode()) if isinstance(name, str)
                 else (name[0], base64.b64encode(name[1]).decode()) for name in names]
@@ -1201,7 +1201,7 @@ def drop(browser, files, base=(), series=False, fragment="", seconds=60):
 
 
 def refusal(folder, name):
-    """Why convert refuses a file: the last of its sentences. \"\": it does not."""
+    """Why convert refuses a file: its last message. \"\": it does not."""
     done = subprocess.run([os.path.abspath(QUERN), "convert", "--to=json", name], cwd=folder, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     said = [line[7:] for line in done.stderr.decode().splitlines() if line.startswith("quern: ")]
@@ -1209,8 +1209,8 @@ def refusal(folder, name):
 
 
 def check_empty(browser):
-    """A page without a profile: what is dropped into it is read there, and every number is that of convert; what is
-    refused, is with the sentence of convert."""
+    """A page without a profile: files that are dropped into it are read there, and every number is that of convert; a file is
+    refused with the message of convert."""
     faults = []
     report = os.path.join(FOLDER, "empty.html")
     status, _, said = quern("report", "--empty", "-o", report)
@@ -1280,7 +1280,7 @@ def check_empty(browser):
 
 
 def check_series(browser):
-    """Three runs beside each other: every number is that of convert, of that run alone. `f` is only in the first two, and of
+    """Three runs side by side: every number is that of convert for that run alone. `f` is only in the first two, and has
     more than 64 bits in the second; the third is the cycle of CIRCLE under other names, the fourth two parts."""
     faults = []
     texts = ["events: Ir Dr\nfl=x\nfn=main\n1 5 1\ncfn=f\ncalls=2 1\n1 %d 7\nfn=f\n2 %d 7\n" % (n, n) for n in (30, 1 << 65)]
@@ -1405,7 +1405,7 @@ def check_large(path):
 
 
 def check_each_part(browser, profile, wanted, summary, faults):
-    """Each part alone: its functions' costs are its total, and those of all parts together what convert says."""
+    """Each part alone: its functions' costs add up to its total, and those of all parts to the result of convert."""
     parts, few = len(summary["parts"]), list(range(20))
     totals = [int(v["exact"]) for v in browser.ask("partTotals", 0)]
     compare("parts", sum(totals), profile["totals"][0], faults)

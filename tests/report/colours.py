@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How colours look: what check.py asks the page for text that cannot be read, and distances of colours for any kind of sight."""
+"""The visibility of colours: the script with which check.py finds illegible text, and distances of colours for any kind of sight."""
 
 # Text against its background (WCAG 1.4.3): colours of 4.5 : 1 at least. Gradients (bars of shares) and heat are mixed by their largest part.
 CONTRAST = """
@@ -36,7 +36,7 @@ SIGHTS = {
 
 
 def light(color, sight="all"):
-    """Linear parts of a colour "#rrggbb" or "r g b", as it looks."""
+    """Linear parts of a colour "#rrggbb" or "r g b", as it is perceived."""
     parts = [int(color[i:i + 2], 16) for i in (1, 3, 5)] if color[0] == "#" else map(int, color.split())
     linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (p / 255 for p in parts)]
     return [min(1, max(0, sum(a * b for a, b in zip(row, linear)))) for row in SIGHTS[sight]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What check.py compares with: numbers of the page, of its worker, and of `quern convert`. Its arguments are those of check.py."""
+"""The comparisons of check.py: numbers of the page, of its worker, and of `quern convert`. Its arguments are those of check.py."""
 import json
 import os
 import re
@@ -77,7 +77,7 @@ def compare_rows(rows, profile, events, scales, faults):
 # ---- The numbers in the page ----
 
 def wanted_value(what, event, side, number, known):
-    """What a number in the page is of (data-q): exact and scale, or a double."""
+    """The expected value of a number in the page (data-q): exact and scale, or a double."""
     rows, edges, summary = known
     scale = summary["events"][event]["scale"]
     if what == "total":
@@ -112,7 +112,7 @@ known_places = {}
 
 
 def places_of(browser, summary, file=None, func=NONE):
-    """What lines (of a file), instructions and sites (of a function) cost, as the worker says."""
+    """The costs of lines (of a file), instructions and sites (of a function), from the worker."""
     usable = [i for i, e in enumerate(summary["events"]) if e["total"]]
     lines, sites = {}, {}
     if file is not None:
@@ -239,7 +239,7 @@ def known_of(browser, summary):
 
 
 def compare_views(browser, known, faults, funcs):
-    """Every number in every view is what the worker says, which was compared with convert."""
+    """Every number in every view is the worker's, which was compared with convert."""
     summary = known[2]
     names = ["%s@%d" % (e["name"], i) if [x["name"] for x in summary["events"]].index(e["name"]) != i else e["name"]
              for i, e in enumerate(summary["events"]) if e["total"]]
@@ -262,7 +262,7 @@ def compare_views(browser, known, faults, funcs):
 
 
 def compare_cycles(rows, profile, faults):
-    """The same functions share a cycle, whatever its number."""
+    """The same functions share a cycle; its number may differ."""
     ours, theirs = {}, {}
     for function in profile["functions"]:
         row = rows[key(function)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A real Firefox without a screen and without a network, driven through its Marionette: what Debian has is the browser, and no
-program that stands between it and WebDriver. The same methods as browser.Browser has."""
+"""A real Firefox without a screen and without a network, driven through its Marionette: Debian has the browser, but no
+geckodriver for WebDriver. The same methods as browser.Browser has."""
 import json
 import os
 import shutil
@@ -22,7 +22,7 @@ PREFERENCES = {
 
 
 class Driver:
-    """What check.py and axe.py use of a WebDriver."""
+    """The part of a WebDriver that check.py and axe.py use."""
 
     def __init__(self):
         self.profile = tempfile.mkdtemp()
@@ -143,7 +143,7 @@ class Firefox(Browser):
             return all;""", [], "system")]
 
     def complaints(self):
-        """What the console has said of pages since the last call."""
+        """Console messages of pages since the last call."""
         return self.driver.inside("""const said = Services.console.getMessageArray().filter((m) => m instanceof Ci.nsIScriptError &&
                 /^(file|blob):/.test(m.sourceName)).map((m) => m.errorMessage);
             Services.console.reset();

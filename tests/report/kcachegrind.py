@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Usage: kcachegrind.py NAME=PROFILE...
 
-How long KCachegrind takes to open profiles, on a screen in memory: until its window has the name of the profile and what it
-has to do is done, that is until it uses no processor any more for QUIET seconds, which do not count. Medians of five;
+How long KCachegrind takes to open profiles, on a screen in memory: until its window has the name of the profile and it is
+idle, that is until it uses no processor time for QUIET seconds, which do not count. Medians of five;
 one try each when it takes longer than LONG. Prints a line for each; called by make bench-report where
 `scripts/deps kcachegrind` has been run."""
 import os
@@ -18,7 +18,7 @@ QUIET, LONG, MOST = 1.0, 20, 300  # seconds; after the last it is given up
 
 
 def deep():
-    """Its search for cycles calls itself: with 8 MB of stack a million functions end it (signal 11)."""
+    """Its search for cycles is recursive: with 8 MB of stack a million functions crash it (signal 11)."""
     resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
@@ -30,13 +30,13 @@ def used(pid):
 
 
 def titles(env):
-    """The names of all windows: that of the program comes when the profile is read."""
+    """The names of all windows: the program's appears when the profile is read."""
     tree = subprocess.run(["xwininfo", "-root", "-tree"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return tree.stdout.decode(errors="replace")
 
 
 def opened(path, env):
-    """Seconds until the window is there and at rest, and of processor time; or why there are none, and the latter."""
+    """Seconds until the window exists and is idle, and of processor time; or why there are none, and the latter."""
     start = time.monotonic()
     viewer = subprocess.Popen(["kcachegrind", path], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               preexec_fn=deep)

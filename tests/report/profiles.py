@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What check.py makes reports of: profiles and a program whose costs are worked out by hand, beside them."""
+"""The input of check.py: profiles and a program with costs worked out by hand, beside them."""
 
 # b and c, of two files and objects, are a cycle: 10 + 20 of their own and 30 for d. a calls b once for 40 and c twice for
 # 20, so the cycle three times for 60; b calls d once for 10, c four times for 20.

@@ -5,7 +5,7 @@
 the files of tests/top/expect, whose numbers are those worked out by hand in tests/golden/README.md;
 those of a real program (EXAMPLE, compiled from bench/example.c) with `quern convert`, `annotate`
 and `diff`. Then terminals of all kinds, signals, bad input, and keys at random under
-AddressSanitizer. --write makes the files of screens anew, to be looked at. Prints TAP; called by
+AddressSanitizer. --write makes the files of screens again, for review. Prints TAP; called by
 make check-top, from the root of the tree."""
 import json
 import os
@@ -55,7 +55,7 @@ def ready(t):
 
 
 def leave(t, faults):
-    """Presses q: status 0, the terminal as it was, the first screen and the cursor back."""
+    """Presses q: status 0; the terminal's modes, its first screen and the cursor are restored."""
     t.press("q")
     status = t.finish()
     if status != 0:
@@ -174,7 +174,7 @@ def made_screens():
 # ---- A real program ----
 
 def table(t):
-    """The rows of the table on the screen, below its heads."""
+    """The rows of the table on the screen, below its header."""
     return t.lines()[3:-2]
 
 
@@ -305,7 +305,7 @@ def real_source():
 
 
 def stranger():
-    """A source that a profile not recorded here names outside the folder: not shown, and why; with -I it is."""
+    """A source outside the folder, in a profile that was not recorded here: not shown, with the reason; with -I it is."""
     here = os.path.join(FOLDER, "stranger", "here")
     os.makedirs(here, exist_ok=True)
     os.chdir(here)
@@ -326,7 +326,7 @@ def stranger():
 
 
 def real_difference():
-    """Self costs of both runs, and their difference, as `quern diff` says, which knows no objects."""
+    """Self costs of both runs, and their difference, as in `quern diff`, which ignores objects."""
     os.chdir(os.path.join(FOLDER, "real"))
     _, text, _ = run("diff", "--to=json", "--by=function", "old.out", "new.out")
     said, event = json.loads(text), "D1mr"
@@ -450,7 +450,7 @@ def bad_files():
 
 
 def colours():
-    """The same text on every terminal; colours where there are some."""
+    """The same text on every terminal; colours where the terminal has them."""
     os.chdir(os.path.join(FOLDER, "made"))
     faults, texts = [], []
     base = ["--base=old.out", "--old-include=old", "--new-include=new", "new.out"]
@@ -476,7 +476,7 @@ def colours():
 
 
 def heat():
-    """Of the dearest line, 60, the fourth level: 25 is in the third, sqrt(25 / 60) = 0.65."""
+    """The most expensive line, 60, has the fourth level: 25 is in the third, sqrt(25 / 60) = 0.65."""
     os.chdir(os.path.join(FOLDER, "made"))
     faults = []
     # Attributes of the first digit of 25 and of 60: colour, bold, background.
@@ -680,7 +680,7 @@ int main(void)
 
 
 def descriptors(t):
-    """How many it has open at least, within a second and a half: a child and its pipe come and go."""
+    """The minimum number of open descriptors within a second and a half: a child and its pipe are temporary."""
     least, end = 1000, time.monotonic() + 1.5
     while time.monotonic() < end:
         least = min(least, len(os.listdir("/proc/%d/fd" % t.pid)))
@@ -837,7 +837,7 @@ def press_at_random(t, chance, pause, faults):
 
 
 def at_random():
-    """Keys at random, under AddressSanitizer and UBSan: no complaint, and q still leaves."""
+    """Keys at random, under AddressSanitizer and UBSan: no error, and q still quits."""
     os.chdir(os.path.join(FOLDER, "made"))
     profiles = [["--base=old.out", "--old-include=old", "--new-include=new", "new.out"], ["cycle.out"], ["hostile.out"],
                 ["odd.out"], *[[os.path.join(GOLDEN, name)] for name in

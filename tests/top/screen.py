@@ -17,7 +17,7 @@ LONG = 120  # seconds after which any wait is a failure
 
 
 class Screen(pyte.Screen):
-    """The model, and what Debian's lacks of ECMA-48: REP (the last character again), SU and SD (scrolling)."""
+    """The model, with the sequences of ECMA-48 that Debian's version lacks: REP (repeat the last character), SU and SD (scrolling)."""
 
     last = " "
 
@@ -49,7 +49,7 @@ class Stream(pyte.ByteStream):
 
 
 class Terminal:
-    """Starts the program; `screen` is what stands on the terminal now."""
+    """Starts the program; `screen` is the terminal's current content."""
 
     def __init__(self, argv, rows=24, columns=80, env=None, stdin=None, stdout=None,
                  descriptors=None):
@@ -84,7 +84,7 @@ class Terminal:
             self.screen.resize(rows, columns)
 
     def read(self, seconds):
-        """What comes within that time goes to the screen. False: nothing came."""
+        """Passes output within that time to the screen. False: there was none."""
         ready, _, _ = select.select([self.main], [], [], seconds)
         if not ready:
             return False
@@ -110,8 +110,8 @@ class Terminal:
         os.write(self.main, keys.encode())
 
     def idle(self):
-        """Has the program read all keys, drawn all, and waits for more? So says the kernel; where it may not be asked
-        (ptrace_scope), a program that sleeps and says nothing for a while does."""
+        """Has the program read all keys, drawn everything, and waits for more? The kernel knows; if it refuses
+        (ptrace_scope), a program that sleeps without output for a while counts as waiting."""
         left = struct.unpack("i", fcntl.ioctl(self.side, termios.FIONREAD, b"    "))[0]
         try:
             with open("/proc/%d/syscall" % self.pid, encoding="ascii") as f:
@@ -124,7 +124,7 @@ class Terminal:
         return not left and waits and not select.select([self.main], [], [], quiet)[0]
 
     def wait(self, wanted):
-        """Reads until the program waits for a key and wanted(text) is true. False: it did not become so."""
+        """Reads until the program waits for a key and wanted(text) is true. False: the time is over."""
         end = time.monotonic() + LONG
         patience = None  # once it waits for a key, only a signal on its way can come
         while time.monotonic() < end:
@@ -141,14 +141,14 @@ class Terminal:
         return False
 
     def until(self, wanted):
-        """As wait(), of what is not quern alone."""
+        """As wait(), for programs other than quern."""
         end = time.monotonic() + LONG
         while time.monotonic() < end and not wanted(self.text()):
             self.read(0.05)
         return bool(wanted(self.text()))
 
     def finish(self):
-        """Waits for the end: the status as of waitpid, or None when it does not come."""
+        """Waits for the end: the status as of waitpid, or None after the time limit."""
         end = time.monotonic() + LONG
         while time.monotonic() < end and not self.ended():
             self.read(0.05)
@@ -157,7 +157,7 @@ class Terminal:
         return self.status
 
     def sane(self):
-        """Is the terminal as it was, the cursor visible, the other screen left?"""
+        """Are the terminal's modes restored, the cursor visible, the first screen back?"""
         return termios.tcgetattr(self.side) == self.before
 
     def close(self):

@@ -52,7 +52,7 @@ def find_all(node, want, deep=True):
 
 
 def start_again():
-    """Who connects while the application does sees it empty for ever: a new process sees it whole."""
+    """A client that connects at the same time as the application never sees its contents: a new process does."""
     if Atspi.get_desktop(0).get_child_count() == 0:
         sys.exit(NOBODY)
     tries = int(os.environ.get(TRIES, "0"))
@@ -127,7 +127,7 @@ def texts(row):
 
 
 def select(cell):
-    """Clicks on a function's name, and waits until the panes bear it."""
+    """Clicks on a function's name, and waits until the panes show it."""
     name = cell.get_name()
     box = Atspi.Component.get_extents(cell, Atspi.CoordType.SCREEN)
     Atspi.generate_mouse_event(box.x + 5, box.y + box.height // 2, "b1c")
@@ -142,7 +142,7 @@ def open_tab(name):
 
 
 def pane(what, heading, before=None):
-    """The rows of a pane, when they have stayed for a moment and are others than `before`."""
+    """The rows of a pane, when they are stable for a moment and differ from `before`."""
 
     def ask():
         return [texts(row) for row in rows(tree_with(heading))]
