@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The run-time part of the programs that insn_gen makes: for each snippet of the table it fills the
-// arena, sets every register, flag and mode of the processor, jumps to the snippet, and writes what
+// arena, sets every register, flag and mode of the processor, jumps to the snippet, and writes
 // the state afterwards to standard output as one record (insn_cmp.c has its layout, too). A snippet
 // that faults is left by the handler, which notes the signal's whole context first. No libc. With
 // the argument `timer` the program also interrupts itself, with `writable` it makes the snippets

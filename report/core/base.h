@@ -24,7 +24,7 @@ enum core_error {
     CORE_DAMAGED = -1, // the bytes are not what docs/report-format.md says
     CORE_MEMORY = -2,  // there is no memory
     CORE_VERSION = -3, // a format of another version
-    CORE_WRONG = -4,   // the caller asks for what is not there, or too early
+    CORE_WRONG = -4,   // no such data, or not yet
 };
 
 #define core_copy(to, from, size) __builtin_memcpy((to), (from), (size))

@@ -16,7 +16,7 @@
 
 enum flame_kind {
     FLAME_DOWN, // what a function (CORE_NONE: the program) calls
-    // Who calls a function, for its inclusive cost; of the program: for every function's self cost.
+    // The callers of a function, by inclusive cost; of the program: by every function's self cost.
     FLAME_UP,
     FLAME_UP_SELF, // who calls a function, for its self cost
 };

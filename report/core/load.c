@@ -273,8 +273,7 @@ static int load_functions(struct core *c, struct bytes *b)
     return b->bad || object.bad || file.bad || name.bad || line.bad || addr.bad ? CORE_DAMAGED : 0;
 }
 
-// The sites of a section are numbered behind those of the sections before it, so they are counted
-// here.
+// The sites of a section are numbered after those of the previous sections, hence this count.
 static int count_sites(struct core *c, struct section *s)
 {
     struct bytes b = bytes_of(s->at, s->size), per = bytes_text(&b);

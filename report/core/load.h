@@ -18,7 +18,7 @@ uint32_t load_crc(const void *bytes, size_t size);
 // damaged block may leave names that nothing refers to.
 int load_block(struct core *c, uint8_t *bytes, size_t size);
 
-// Once block 0 is there: needed[i] becomes 1 where block i must be there for link_edges(), else 0.
+// After block 0: needed[i] becomes 1 where link_edges() needs block i, else 0.
 // A block that the report does not mention is needed.
 void load_needed(const struct core *c, uint8_t *needed, uint32_t blocks);
 

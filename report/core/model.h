@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The data of a report in memory. Blocks stay as bytes; tables are made from them:
-// names and functions when they are loaded (load.c), edges when all call sites are there (link.c),
-// costs of functions and edges event by event when they are asked for (costs.c, graph.c). So a
+// names and functions when they are loaded (load.c), edges when all call sites are loaded (link.c),
+// costs of functions and edges event by event on demand (costs.c, graph.c). So a
 // million functions with nine events take little more memory than the events that are used.
 #ifndef QUERN_REPORT_CORE_MODEL_H
 #define QUERN_REPORT_CORE_MODEL_H

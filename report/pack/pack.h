@@ -21,7 +21,7 @@ void pack_free(struct pack *k);
 void pack_store(struct pack *k);
 
 void pack_text(struct pack *k, const char *key, const char *value);
-// Another derived event, behind those of the profile. The formula is one that report/core can read.
+// Another derived event, after those of the profile. report/core must be able to parse the formula.
 void pack_event(struct pack *k, const char *name, const char *formula, int64_t scale);
 
 // What is never left out: functions, self costs, call sites.
@@ -37,8 +37,8 @@ struct pack_func {
 };
 struct pack_func pack_func(const struct pack *k, uint32_t f);
 
-// Lines, instructions and jumps of a function and those behind it, at least one, as many as fit
-// well into a block. Returns where to go on.
+// Lines, instructions and jumps of a function and the next ones, at least one, as many as fit
+// well into a block. Returns the next function.
 uint32_t pack_places(struct pack *k, uint32_t first);
 // The files of the functions' places (the profile's strings, NUL-terminated names): the i-th
 // file of the report, and what it costs on either side in the event that sorts.

@@ -4,10 +4,10 @@
 //
 //     edges FILE                 CALLER CALLEE CALLS and the first event's inclusive cost, sorted
 //     edges --balance FILE [ROOT...]
-// for each function that is called and is not in a cycle: the cost of its calls
-//         are its own and those of the calls that it makes, in every event. A ROOT (a prefix of its
-// name) also starts without a caller: it costs at least what its calls do. Prints the functions
-// that do not balance, ends with status 1 then.
+//         for each function that is called and is not in a cycle: the cost of its calls
+//         is its own and that of the calls that it makes, in every event. A ROOT (a prefix of its
+//         name) also starts without a caller: it costs at least what its calls do. Prints the
+//         functions that do not balance, ends with status 1 then.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

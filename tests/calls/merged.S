@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A process and its child in one profile. leaf: mov, ret: 2. split: mov, syscall, test, jne: 4, and
-// in the parent 7 from wait4 on: 11; in the child, which begins behind the system call, test, jne,
+// in the parent 7 from wait4 on: 11; in the child, which begins after the system call, test, jne,
 // two calls, and 3 for its end: 7, and what leaf costs. So 11 and 11 of one call.
 //
 // edge: _start leaf 1 2

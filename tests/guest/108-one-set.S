@@ -5,7 +5,7 @@
 // first.
 //
 // With 12 ways:
-// 0..12 in turn           each is evicted just before it is read again: 13 misses a round,
+//   0..12 in turn           each is evicted just before it is read again: 13 misses a round,
 //                           [1..12] at the end of each
 //   k, 0 for k = 1..12      in the first round 1 hits and 0 misses; 2..12 miss. 0 stays from then
 //                           on, and eleven ways are left for twelve lines: 12 misses a round,

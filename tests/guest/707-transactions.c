@@ -4,7 +4,7 @@
 // natively at its xabort, or at once where microcode forbids them; a processor without
 // xbegin raises SIGILL. After an abort everything except eax is as before xbegin. The output
 // must be the same natively and under Quern: signals show what cpuid does not.
-// say. (xbegin was once copied into the code cache, where its abort went astray.)
+// (xbegin was once copied into the code cache, where its abort went astray.)
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>

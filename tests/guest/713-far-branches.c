@@ -98,7 +98,7 @@ static void pointers_of_32_bits(void)
     }
     for (int i = 0; i < 3; i++) {
         // lret pops 8 bytes more than lcall has pushed: the ret uses the word above, so that
-        // is there twice.
+        // occurs twice.
         __asm__ volatile("sub $128, %%rsp\n\tmov %%rsp, %%rbx\n\t"
                          "lea 1f(%%rip), %%rax\n\tpush %%rax\n\tpush %%rax\n\t"
                          "stc\n\tjmp *%4\n\tud2\n\t"

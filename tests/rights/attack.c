@@ -2,12 +2,12 @@
 // What a program can do to the replayer, whose code and data it can write. It knows
 // their addresses (engine/base/layout.h), as an attacker would.
 //
-// attack create FILE  becomes nobody, then puts code into the replayer that creates FILE: the
-//                     file's owner shows which user executes it
-// attack loop         puts an endless loop there, and continues
+//   attack create FILE  becomes nobody, then puts code into the replayer that creates FILE: the
+//                       file's owner shows which user executes it
+//   attack loop         puts an endless loop there, and continues
 //   attack call         the same, and makes a call before which that process has to end
 //   attack leave        the same, then is killed, and leaves an orphan that executes it; prints the
-//                     process's id before
+//                       id of the replayer before
 #define _GNU_SOURCE
 #include <grp.h>
 #include <signal.h>
