@@ -97,6 +97,7 @@ $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 $(BUILD)/tests/unit/cli/files/test_source: $(call asan_objs,cli/files/source.c cli/files/align.c)
 # Without run_machine.c: processors are data there.
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))
+$(BUILD)/tests/unit/cli/run/test_run_options: $(call asan_objs,cli/run/run_options.c)
 
 # The whole program with AddressSanitizer, for damaged spools.
 $(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(wildcard symbols/*.c)) \

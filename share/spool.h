@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 10u
+#define SPOOL_VERSION 11u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -109,67 +109,36 @@ enum spool_end {
     SPOOL_END_SIGNAL = 2, // end_code is the signal number
 };
 
+// A bit of spool_header.flags for each row of options.def.
 enum spool_flag {
-    SPOOL_F_CACHE_SIM = 1u << 0,
-    SPOOL_F_BRANCH_SIM = 1u << 1,
-    SPOOL_F_REP_CACHEGRIND = 1u << 2, // --rep-count=cachegrind
-    SPOOL_F_SERIALIZE = 1u << 3,      // --serialize-threads=yes
-    SPOOL_F_ASLR = 1u << 4,           // --aslr=yes
-    SPOOL_F_TRACE_CHILDREN = 1u << 5,
-    SPOOL_F_QUIET = 1u << 6,
-    SPOOL_F_VERBOSE = 1u << 7,
-    SPOOL_F_NO_CHAIN = 1u << 8,     // --no-chain: blocks are never linked
-    SPOOL_F_NO_IBL = 1u << 9,       // --no-ibl: every indirect branch goes to the dispatcher
-    SPOOL_F_NO_VDSO = 1u << 10,     // --vdso=no
-    SPOOL_F_NO_FASTTAGS = 1u << 11, // --no-fast-tags: every reference calls the simulator
-    SPOOL_F_NATIVE = 1u << 12,      // --native: load, then run without translation (debugging)
-    SPOOL_F_RANDOM = 1u << 13,      // --at-random=kernel: keep the kernel's AT_RANDOM bytes
-    SPOOL_F_FORKED = 1u << 14,      // this spool belongs to a forked child
-    SPOOL_F_EXECED = 1u << 15,      // made by the engine for an exec'd child (--trace-children=yes)
-    SPOOL_F_CALLS = 1u << 16,       // --calls=yes
-    SPOOL_F_NO_WAYS = 1u << 17,     // --no-way-search
-    SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags
-    SPOOL_F_NO_FLAG_PROBE = 1u << 19, // --no-flag-probe
-    SPOOL_F_NO_DEMANGLE = 1u << 20,   // --demangle=no: for the finisher alone
-    SPOOL_F_REPLAY = 1u << 21,        // --replay=inline
-    SPOOL_F_NO_VALUES = 1u << 22,     // --no-value-numbers
-    SPOOL_F_NO_ROUTINES = 1u << 23,   // --no-replay-code
-    SPOOL_F_NO_VECTORS = 1u << 24,    // --no-vectors
-    SPOOL_F_NO_LINES = 1u << 25,      // --dump-line=no: for the finisher alone, as the next three
-    SPOOL_F_INSTR = 1u << 28,         // --dump-instr=yes
-    SPOOL_F_NO_IDS = 1u << 29,        // --compress-strings=no
-    SPOOL_F_NO_RELATIVE = 1ull << 32, // --compress-pos=no
-    SPOOL_F_JUMPS = 1ull << 33,       // --collect-jumps=yes
-    SPOOL_F_CONTEXTS = 1ull << 34,    // --separate-callers and its like: s_rules
-    SPOOL_F_NOT_COLLECTING = 1ull << 35, // --collect-atstart=no
-    SPOOL_F_SKIP_DIRECT = 1ull << 36,    // --skip-direct-rec=yes
-    SPOOL_F_SHOW_PLT = 1ull << 37,       // --skip-plt=no
-    SPOOL_F_BY_THREAD = 1ull << 38,      // --separate-threads=yes: for the finisher alone
-    SPOOL_F_STAT = 1u << 26,             // quern stat: who started the run reads the spool
-    SPOOL_F_JSON = 1u << 27,             // --summary=json: for the finisher alone
-    SPOOL_F_COUNTED = 1u << 30,          // --tsc=counted
-    SPOOL_F_REPRODUCIBLE = 1u << 31,     // --reproducible=yes
-    SPOOL_F_NO_REQUESTS = 1ull << 40,    // --client-requests=no
-    SPOOL_F_NOT_AT_START = 1ull << 41,   // --instr-at-start=no
-    SPOOL_F_COMBINE = 1ull << 43,        // --combine-dumps=yes: for the finisher alone
-    SPOOL_F_INHERIT = 1ull << 42,        // --instr-at-start=inherit: an exec goes on as it was
-    SPOOL_F_SYSTIME = 1ull << 44,        // --collect-systime: systime_unit
-    SPOOL_F_SYSCPU = 1ull << 45,         // and the processor's time, too: of nsec
-    SPOOL_F_BUS = 1ull << 46,            // --collect-bus=yes
-    SPOOL_F_INLINE = 1ull << 47,         // --inline=yes: for the finisher alone
-    SPOOL_F_NO_SUPERBLOCKS = 1ull << 48, // --no-superblocks
-    SPOOL_F_NO_AHEAD = 1ull << 49,       // --no-ahead
-    SPOOL_F_NO_CLERK = 1ull << 51,       // --no-clerk
-    SPOOL_F_NO_FORMS = 1ull << 52,       // --no-forms
-    SPOOL_F_NO_AVX512 = 1ull << 53,      // --no-avx512
-    SPOOL_F_NO_HINTS = 1ull << 54,        // --no-page-hints
-    SPOOL_F_LATE_COPY = 1ull << 55,      // --no-early-copy
-    SPOOL_F_MERGE = 1ull << 50,          // --children=merge
-    SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
-    SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process
-    SPOOL_F_REPLAY_SPLIT = 1ull << 59,   // --replay=split: with that
+#define SPOOL_OPTION(bit, flag, option, reader) SPOOL_F_##flag = UINT64_C(1) << (bit),
+#include "share/options.def"
+#undef SPOOL_OPTION
     SPOOL_F_REPLAY_AUTO = SPOOL_F_REPLAY | SPOOL_F_REPLAY_PROCESS,
 };
+
+// The options that only the finisher reads have the bits from this one on.
+#define SPOOL_FINISHER_BIT 56
+
+#define SPOOL_OPTION_ENGINE(bit)   ((bit) < SPOOL_FINISHER_BIT)
+#define SPOOL_OPTION_FINISHER(bit) ((bit) >= SPOOL_FINISHER_BIT && (bit) < 64)
+#define SPOOL_OPTION(bit, flag, option, reader) \
+    _Static_assert(SPOOL_OPTION_##reader(bit), "bit of " #flag);
+#include "share/options.def"
+#undef SPOOL_OPTION
+
+// If two rows had the same bit, the sum of all would not be their union.
+// clang-format off
+_Static_assert((0u
+#define SPOOL_OPTION(bit, flag, option, reader) + SPOOL_F_##flag
+#include "share/options.def"
+#undef SPOOL_OPTION
+    ) == (0u
+#define SPOOL_OPTION(bit, flag, option, reader) | SPOOL_F_##flag
+#include "share/options.def"
+#undef SPOOL_OPTION
+    ), "each option has a bit of its own");
+// clang-format on
 
 struct spool_geometry {
     uint32_t size, assoc, line;

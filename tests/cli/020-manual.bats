@@ -13,6 +13,20 @@ load run
     [ "$status" = 0 ]
 }
 
+@test "each option in the table of flags is in the man page of quern run" {
+    mkdir -p scripts docs/man share
+    cp "$ROOT/scripts/man-options" scripts
+    cp "$ROOT/docs/man/quern-run.1" docs/man
+    # --aslr is called --no-aslr; a flag without an option has no name.
+    sed 's/"--aslr"/"--no-aslr"/' "$ROOT/share/options.def" > share/options.def
+    status=0
+    scripts/man-options --check "$QUERN" 2> differences || status=$?
+    [ "$status" = 1 ]
+    same "$(< differences)" "share/options.def: --no-aslr is not in docs/man/quern-run.1"
+    cp "$ROOT/share/options.def" share
+    scripts/man-options --check "$QUERN"
+}
+
 @test "an option that a page lacks, has too much, or names otherwise is found and mended" {
     mkdir -p scripts docs/man
     cp "$ROOT/scripts/man-options" scripts

@@ -27,8 +27,8 @@ asks() { # FLAGS OPTIONS...
     local flags=$1
     shift
     valgrind "$@" true argument
-    # --replay=auto, the default, is bits 21 and 58
-    same "$output" "$(printf %x $((0x$flags | 1 << 21 | 1 << 58))) true argument"
+    # --replay=auto, the default, is bits 21 and 28
+    same "$output" "$(printf %x $((0x$flags | 1 << 21 | 1 << 28))) true argument"
 }
 
 refused() { # MESSAGE OPTIONS...
