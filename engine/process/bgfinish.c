@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Who has the profiles of children written (clerk.h).
+// The background finisher (bgfinish.h).
 //
-// A job is an entry in memory that a family of processes has in common: FREE, then the number of
-// the child that fills it, READY, and BUSY while the finisher runs. A child that is killed while it
-// fills one leaves its number. When all are taken, children wait for their own finishers: so no
-// more spools than these lie about.
+// A job is an entry in memory that a family of processes shares. Its state is FREE, then the pid of
+// the child that fills it, then READY, and BUSY while the finisher runs. A child that is killed
+// while it fills a job leaves its pid there. When all jobs are taken, children run their own
+// finishers: the number of jobs bounds the number of spools on disk.
 //
-// What a child hands over is the name of its spool, which the clerk must find under that name: a
-// child that has another root, other mounts, another numbering of processes or another user, or
-// whose spool has lost its name, hands over nothing. A clerk that is killed leaves what was READY,
-// and another one does it.
+// A child hands over the name of its spool, and the background finisher must find the spool under
+// that name. A child with another root, other mounts, another PID namespace or another user, or
+// whose spool has lost its name, hands over nothing. If the background finisher is killed, its
+// READY jobs remain, and another one does them.
 //
-// The clerk opens what stands in that memory, so nobody who can write there may have fewer rights
-// than it: a process that gives up any leaves the family before (rights.c).
+// The background finisher opens files by the names in that memory, so a process with fewer rights
+// must not write there: a process leaves the family before it gives up rights (rights.c).
 #include "engine/process/bgfinish.h"
 
 #include "engine/base/heap.h"
@@ -26,54 +26,55 @@
 #include "engine/spool/spooler.h"
 
 #define JOBS        32u
-#define NAME_ROOM   1000u
+#define NAME_BYTES  1000u
 #define STACK_BYTES 0x8000u
-#define LOOK_NS     100000000 // between looks of who waits, at whether the clerk lives
-#define TOGETHER    8u        // jobs that one finisher does, if so many wait
+#define POLL_NS     100000000 // a waiting owner polls whether the background finisher lives
+#define BATCH       8u        // most jobs for one run of the finisher
 #define NS          1000000000ul
-#define MOMENT_NS   100000000ul // that the first of them waits for others
-#define FILLS       1000        // times a millisecond that a child has for filling a job
+#define BATCH_NS    100000000ul // the first job of a batch waits so long for others
+#define FILL_MS     1000        // time that a child has for filling a job
 
-// The state of a job is one of these, or a process's number.
+// The state of a job is one of these, or a pid.
 #define FREE  0u
 #define READY (~0u)
 #define BUSY  (~1u)
 
-// What a process sees and may do, as far as it decides which file a name is.
+// What decides which file a name means to a process.
 struct view {
-    u64 root_dev, root_ino, mounts, numbering, users[4];
+    u64 root_dev, root_ino, mount_ns, pid_ns, users[4];
 };
 
 struct job {
     u32 state;
-    s32 log_fd; // its number in the finisher
-    bool alone; // it has a log of its own
+    s32 log_fd;   // its number in the finisher
+    bool own_log; // a log file for this process alone
     u64 dev, ino;
-    char name[NAME_ROOM];
+    char name[NAME_BYTES];
 };
 
-static struct box {
-    u32 open;   // there is a clerk, and it is not about to go
-    u32 word;   // it sleeps on
-    u32 asleep; // it does, or is about to
+// Of the family.
+static struct queue {
+    u32 open;   // a background finisher runs and takes jobs
+    u32 word;   // the futex on which it sleeps
+    u32 asleep; // it sleeps, or is about to
     struct view view;
     struct job job[JOBS];
-} * box;
-static struct box *place; // of one that was left, for the next
-static bool left;         // and there is to be none now
+} * queue;
+static struct queue *spare; // memory of a queue that was left, for the next one
+static bool left;           // no new family until bgfinish_allow()
 
-// Of the process that has the clerk; the clerk has this memory in common with it.
+// Shared by the owner and its background finisher.
 static struct {
-    u32 tid; // 0: there is none; the kernel clears it when the process is gone
+    u32 tid; // 0: none; the kernel clears it when the background finisher is gone
     u32 quit;
     u32 forks;
     s32 client;
     s32 client_fd;
     int log, finisher;
     u64 stack;
-    struct job *job[TOGETHER]; // what is executed now
+    struct job *job[BATCH]; // the batch that is being finished
     u32 jobs;
-} clerk;
+} bg;
 
 static u64 inode(const char *path)
 {
@@ -82,7 +83,7 @@ static u64 inode(const char *path)
     return sys_fstatat(AT_FDCWD, path, &st, 0) == 0 ? st.st_ino : 0;
 }
 
-static void look_around(struct view *v)
+static void view_of_process(struct view *v)
 {
     struct k_stat root = { 0 };
 
@@ -90,28 +91,28 @@ static void look_around(struct view *v)
     sys_fstatat(AT_FDCWD, "/", &root, 0);
     v->root_dev = root.st_dev;
     v->root_ino = root.st_ino;
-    v->mounts = inode("/proc/self/ns/mnt");
-    v->numbering = inode("/proc/self/ns/pid");
+    v->mount_ns = inode("/proc/self/ns/mnt");
+    v->pid_ns = inode("/proc/self/ns/pid");
     v->users[0] = (u64)sys_call0(SYS_getuid);
     v->users[1] = (u64)sys_call0(SYS_geteuid);
     v->users[2] = (u64)sys_call0(SYS_getgid);
     v->users[3] = (u64)sys_call0(SYS_getegid);
 }
 
-// -- the clerk --
+// ---- The background finisher ----
 
-// Where the finisher's messages go, at the number that the spools say.
+// Moves the log to the descriptor number in the spools: the finisher's messages go there.
 static void place_log(s32 number)
 {
-    if (clerk.log < 0 || number < 0)
+    if (bg.log < 0 || number < 0)
         return;
-    if (clerk.log == number)
-        sys_fcntl(clerk.log, F_SETFD, 0);
+    if (bg.log == number)
+        sys_fcntl(bg.log, F_SETFD, 0);
     else
-        sys_call3(SYS_dup3, (u64)clerk.log, (u64)number, 0);
+        sys_call3(SYS_dup3, (u64)bg.log, (u64)number, 0);
 }
 
-// Negative: removed, or recovered, by somebody else.
+// Negative: another process has removed or recovered the spool.
 static long open_spool(const struct job *j)
 {
     long fd = sys_open(j->name, O_RDWR, 0);
@@ -123,16 +124,16 @@ static long open_spool(const struct job *j)
     return -ENOENT;
 }
 
-// In a process of its own, with descriptors of its own, and the clerk's memory.
+// In a process with its own descriptors and the memory of the background finisher.
 static void execute(void)
 {
-    char number[TOGETHER][16];
-    char *argv[TOGETHER + 3] = { (char *)(u64) "quern", (char *)(u64) "--finish" };
+    char number[BATCH][16];
+    char *argv[BATCH + 3] = { (char *)(u64) "quern", (char *)(u64) "--finish" };
     u32 n = 0;
 
-    place_log(clerk.job[0]->log_fd);
-    for (u32 i = 0; i < clerk.jobs; i++) {
-        long fd = open_spool(clerk.job[i]);
+    place_log(bg.job[0]->log_fd);
+    for (u32 i = 0; i < bg.jobs; i++) {
+        long fd = open_spool(bg.job[i]);
 
         if (fd < 0)
             continue;
@@ -142,66 +143,66 @@ static void execute(void)
     }
     if (!n)
         sys_exit_group(ENGINE_DIE_STATUS);
-    sys_allow_tsc(); // as in finish.c
+    sys_allow_tsc(); // as in finisher.c
     if (spool->s_finisher)
         sys_execve(spooler_string(spool->s_finisher), argv, environ_finisher());
     long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());
-    if (clerk.finisher >= 0)
-        ret = sys_call5(SYS_execveat, (u64)clerk.finisher, (u64) "", (u64)argv,
+    if (bg.finisher >= 0)
+        ret = sys_call5(SYS_execveat, (u64)bg.finisher, (u64) "", (u64)argv,
                         (u64)environ_finisher(), AT_EMPTY_PATH);
-    for (u32 i = 0; i < clerk.jobs; i++)
+    for (u32 i = 0; i < bg.jobs; i++)
         engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
-                   spooler_string(spool->s_quern), -ret, clerk.job[i]->name);
+                   spooler_string(spool->s_quern), -ret, bg.job[i]->name);
     sys_exit_group(ENGINE_DIE_STATUS);
 }
 
-// False: a signal has ended the finisher.
+// False: a signal ended the finisher.
 static bool finish_jobs(void)
 {
     u64 flags = CLONE_VM | CLONE_VFORK | CLONE_UNTRACED;
     s32 status = 0;
     u32 nobody;
-    long pid = replayer_clone(flags, clerk.stack + 2 * STACK_BYTES, &nobody, execute);
+    long pid = replayer_clone(flags, bg.stack + 2 * STACK_BYTES, &nobody, execute);
 
-    for (u32 i = 0; i < clerk.jobs && pid < 0; i++)
+    for (u32 i = 0; i < bg.jobs && pid < 0; i++)
         engine_msg("no process for the finisher: error %ld; the counts are in %s: use "
                    "`quern recover` on it",
-                   -pid, clerk.job[i]->name);
+                   -pid, bg.job[i]->name);
     while (pid > 0 && sys_call4(SYS_wait4, (u64)pid, (u64)&status, __WALL, 0) == -EINTR)
         ;
     return !(status & 0x7f);
 }
 
-// Whether it is to be done, by the finisher that does those that have been chosen.
+// Whether the job is ready and can be in the current batch.
 static bool fits(const struct job *j)
 {
-    const struct job *first = clerk.job[0];
+    const struct job *first = bg.job[0];
 
     return __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == READY &&
-           (!clerk.jobs || (!first->alone && !j->alone && j->log_fd == first->log_fd));
+           (!bg.jobs || (!first->own_log && !j->own_log && j->log_fd == first->log_fd));
 }
 
 static bool take_any(void)
 {
-    struct job *taken[TOGETHER];
+    struct job *taken[BATCH];
     u32 n;
 
-    clerk.jobs = 0;
-    for (u32 i = 0; i < JOBS && clerk.jobs < TOGETHER; i++) {
-        if (!fits(&box->job[i]))
+    bg.jobs = 0;
+    for (u32 i = 0; i < JOBS && bg.jobs < BATCH; i++) {
+        if (!fits(&queue->job[i]))
             continue;
-        __atomic_store_n(&box->job[i].state, BUSY, __ATOMIC_RELAXED);
-        clerk.job[clerk.jobs++] = &box->job[i];
+        __atomic_store_n(&queue->job[i].state, BUSY, __ATOMIC_RELAXED);
+        bg.job[bg.jobs++] = &queue->job[i];
     }
-    n = clerk.jobs;
+    n = bg.jobs;
     if (!n)
         return false;
-    memcpy(taken, clerk.job, sizeof(taken));
-    // What has ended one may be in one of the spools: each of those that are left alone.
+    memcpy(taken, bg.job, sizeof(taken));
+    // One of the spools may have ended the finisher: retry them one at a time.
     if (!finish_jobs() && n > 1) {
-        clerk.jobs = 1;
+        bg.jobs = 1;
         for (u32 i = 0; i < n; i++) {
-            clerk.job[0] = taken[i];
+            bg.job[0] = taken[i];
             finish_jobs();
         }
     }
@@ -218,13 +219,13 @@ static void take_all(void)
 
 static bool is_over(void)
 {
-    struct k_pollfd p = { clerk.client_fd, POLLIN, 0 };
+    struct k_pollfd p = { bg.client_fd, POLLIN, 0 };
     struct k_timespec now = { 0, 0 };
 
-    if (__atomic_load_n(&clerk.quit, __ATOMIC_SEQ_CST))
+    if (__atomic_load_n(&bg.quit, __ATOMIC_SEQ_CST))
         return true;
     if (p.fd < 0)
-        return sys_call2(SYS_kill, (u64)clerk.client, 0) == -ESRCH;
+        return sys_call2(SYS_kill, (u64)bg.client, 0) == -ESRCH;
     return sys_call5(SYS_ppoll, (u64)&p, 1, (u64)&now, 0, 0) == 1;
 }
 
@@ -233,20 +234,20 @@ static u32 ready(void)
     u32 n = 0;
 
     for (u32 i = 0; i < JOBS; i++)
-        n += __atomic_load_n(&box->job[i].state, __ATOMIC_ACQUIRE) == READY;
+        n += __atomic_load_n(&queue->job[i].state, __ATOMIC_ACQUIRE) == READY;
     return n;
 }
 
-// Until more than n are READY, at most so long.
+// Until more than n jobs are READY, for at most ns.
 static void sleep(u32 n, u64 ns)
 {
     struct k_timespec most = { (s64)(ns / NS), (s64)(ns % NS) };
-    u32 seen = __atomic_load_n(&box->word, __ATOMIC_SEQ_CST);
+    u32 seen = __atomic_load_n(&queue->word, __ATOMIC_SEQ_CST);
 
-    __atomic_store_n(&box->asleep, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&queue->asleep, 1, __ATOMIC_SEQ_CST);
     if (ready() <= n && !is_over())
-        sys_futex(&box->word, FUTEX_WAIT, seen, &most);
-    __atomic_store_n(&box->asleep, 0, __ATOMIC_SEQ_CST);
+        sys_futex(&queue->word, FUTEX_WAIT, seen, &most);
+    __atomic_store_n(&queue->asleep, 0, __ATOMIC_SEQ_CST);
 }
 
 static u64 now(void)
@@ -257,13 +258,13 @@ static u64 now(void)
     return (u64)t.sec * NS + (u64)t.nsec;
 }
 
-// Several for one finisher, if they come within a moment.
+// Batches the jobs that arrive within BATCH_NS.
 static void wait_for_more(void)
 {
-    u64 end = now() + MOMENT_NS, at;
+    u64 end = now() + BATCH_NS, at;
     u32 n;
 
-    while ((n = ready()) < TOGETHER && !is_over() && (at = now()) < end)
+    while ((n = ready()) < BATCH && !is_over() && (at = now()) < end)
         sleep(n, end - at);
 }
 
@@ -272,11 +273,11 @@ static bool is_gone(u32 pid)
     return sys_call2(SYS_kill, pid, 0) == -ESRCH;
 }
 
-// A living child fills one.
+// A living child fills a job.
 static bool is_being_filled(void)
 {
     for (u32 i = 0; i < JOBS; i++) {
-        u32 state = __atomic_load_n(&box->job[i].state, __ATOMIC_ACQUIRE);
+        u32 state = __atomic_load_n(&queue->job[i].state, __ATOMIC_ACQUIRE);
 
         if (state != FREE && state != READY && state != BUSY && !is_gone(state))
             return true;
@@ -284,15 +285,15 @@ static bool is_being_filled(void)
     return false;
 }
 
-// Descriptors of its own: 0 to 2 lead nowhere, so that no file becomes one of them.
+// Closes all descriptors but log and finisher. 0 to 2 are /dev/null: no file gets their numbers.
 static void take_descriptors(void)
 {
-    int low = clerk.log < clerk.finisher ? clerk.log : clerk.finisher;
-    int high = clerk.log < clerk.finisher ? clerk.finisher : clerk.log;
+    int low = bg.log < bg.finisher ? bg.log : bg.finisher;
+    int high = bg.log < bg.finisher ? bg.finisher : bg.log;
     u64 first = 0;
     struct k_rlimit limit;
 
-    // Numbers of the client's time may be above what it has allowed itself since.
+    // Open descriptors may be above the client's limit, if it was lowered since.
     if (sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0) {
         limit.cur = limit.max;
         sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
@@ -304,7 +305,7 @@ static void take_descriptors(void)
     }
     if (high > 0 && (u64)high > first)
         sys_call3(SYS_close_range, first, (u64)high - 1, 0);
-    if (sys_call3(SYS_close_range, (u64)(high + 1), ~0u, 0)) // a kernel that does not know it
+    if (sys_call3(SYS_close_range, (u64)(high + 1), ~0u, 0)) // an old kernel
         for (int fd = 0; fd < 65536; fd++)
             if (fd != low && fd != high)
                 sys_close(fd);
@@ -323,7 +324,7 @@ static void run(void)
     sys_call5(SYS_prctl, PR_SET_NAME, (u64)name, 0, 0, 0);
     sys_call1(SYS_chdir, (u64) "/");
     take_descriptors();
-    clerk.client_fd = (s32)sys_call2(SYS_pidfd_open, (u64)clerk.client, 0);
+    bg.client_fd = (s32)sys_call2(SYS_pidfd_open, (u64)bg.client, 0);
     while (!is_over()) {
         if (ready()) {
             wait_for_more();
@@ -332,10 +333,10 @@ static void run(void)
             sleep(0, NS);
         }
     }
-    // Nobody begins to fill one any more; who has begun is waited for, for a while.
-    __atomic_store_n(&box->open, 0, __ATOMIC_SEQ_CST);
+    // No child begins to fill a job any more; wait a while for those that have begun.
+    __atomic_store_n(&queue->open, 0, __ATOMIC_SEQ_CST);
     take_all();
-    for (u32 i = 0; i < FILLS && is_being_filled(); i++) {
+    for (u32 i = 0; i < FILL_MS && is_being_filled(); i++) {
         struct k_timespec moment = { 0, 1000000 };
 
         sys_call2(SYS_nanosleep, (u64)&moment, 0);
@@ -344,24 +345,24 @@ static void run(void)
     sys_exit_group(0);
 }
 
-// -- the process that has it --
+// ---- The owner ----
 
-static bool is_left(void)
+static bool has_ready(void)
 {
     for (u32 i = 0; i < JOBS; i++)
-        if (__atomic_load_n(&box->job[i].state, __ATOMIC_ACQUIRE) == READY)
+        if (__atomic_load_n(&queue->job[i].state, __ATOMIC_ACQUIRE) == READY)
             return true;
     return false;
 }
 
-// What a clerk was at when it was killed, and numbers of children that were.
-static void tidy(void)
+// Frees the jobs of a background finisher and of children that were killed.
+static void free_stale(void)
 {
     for (u32 i = 0; i < JOBS; i++) {
-        u32 state = __atomic_load_n(&box->job[i].state, __ATOMIC_ACQUIRE);
+        u32 state = __atomic_load_n(&queue->job[i].state, __ATOMIC_ACQUIRE);
 
         if (state == BUSY || (state != FREE && state != READY && is_gone(state)))
-            __atomic_store_n(&box->job[i].state, FREE, __ATOMIC_RELEASE);
+            __atomic_store_n(&queue->job[i].state, FREE, __ATOMIC_RELEASE);
     }
 }
 
@@ -369,88 +370,87 @@ static bool start(void)
 {
     u64 flags = CLONE_VM | CLONE_UNTRACED | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
 
-    if (!clerk.stack)
-        clerk.stack = (u64)heap_pages(2 * STACK_BYTES);
-    clerk.client = sys_getpid();
-    clerk.quit = 0;
-    clerk.log = engine_log_fd;
-    clerk.finisher = fds_finisher();
-    look_around(&box->view);
-    tidy();
-    __atomic_store_n(&box->open, 1, __ATOMIC_SEQ_CST);
-    if (!sys_failed(replayer_clone(flags, clerk.stack + STACK_BYTES, &clerk.tid, run)))
+    if (!bg.stack)
+        bg.stack = (u64)heap_pages(2 * STACK_BYTES);
+    bg.client = sys_getpid();
+    bg.quit = 0;
+    bg.log = engine_log_fd;
+    bg.finisher = fds_finisher();
+    view_of_process(&queue->view);
+    free_stale();
+    __atomic_store_n(&queue->open, 1, __ATOMIC_SEQ_CST);
+    if (!sys_failed(replayer_clone(flags, bg.stack + STACK_BYTES, &bg.tid, run)))
         return true;
-    clerk.tid = 0;
-    __atomic_store_n(&box->open, 0, __ATOMIC_SEQ_CST);
+    bg.tid = 0;
+    __atomic_store_n(&queue->open, 0, __ATOMIC_SEQ_CST);
     return false;
 }
 
-static struct box *take_box(void)
+static struct queue *take_queue(void)
 {
-    if (!place)
-        place = heap_pages(sizeof(*place));
-    return heap_share(place, sizeof(*place)) ? place : NULL;
+    if (!spare)
+        spare = heap_pages(sizeof(*spare));
+    return heap_share(spare, sizeof(*spare)) ? spare : NULL;
 }
 
 void bgfinish_before_fork(void)
 {
-    if (!tb_config.clerk || left || ++clerk.forks < 2 ||
-        __atomic_load_n(&clerk.tid, __ATOMIC_RELAXED))
+    if (!tb_config.clerk || left || ++bg.forks < 2 || __atomic_load_n(&bg.tid, __ATOMIC_RELAXED))
         return;
-    // The first process of a family that forks twice.
-    if (!box && clerk.forks == 2)
-        box = take_box();
-    else if (box && !clerk.client)
-        return; // a child, of a process that may have one
-    if (box)
+    // The first process that forks twice starts a family.
+    if (!queue && bg.forks == 2)
+        queue = take_queue();
+    else if (queue && !bg.client)
+        return; // a child; its parent may have a background finisher
+    if (queue)
         start();
 }
 
-// All but the stack, which is free.
-static void begin_anew(void)
+// Keeps the stack, which is not in use.
+static void reset(void)
 {
-    u64 stack = clerk.stack;
+    u64 stack = bg.stack;
 
-    memset(&clerk, 0, sizeof(clerk));
-    clerk.stack = stack;
+    memset(&bg, 0, sizeof(bg));
+    bg.stack = stack;
 }
 
 void bgfinish_fork_child(void)
 {
-    begin_anew();
+    reset();
 }
 
 static void wait_for_end(void)
 {
-    struct k_timespec look = { 0, LOOK_NS };
-    u32 tid = __atomic_load_n(&clerk.tid, __ATOMIC_SEQ_CST), child = tid;
+    struct k_timespec look = { 0, POLL_NS };
+    u32 tid = __atomic_load_n(&bg.tid, __ATOMIC_SEQ_CST), child = tid;
 
     if (!tid)
         return;
-    __atomic_store_n(&clerk.quit, 1, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&box->word, 1, __ATOMIC_SEQ_CST);
-    sys_futex(&box->word, FUTEX_WAKE, 1, NULL);
-    while (__atomic_load_n(&clerk.tid, __ATOMIC_SEQ_CST) == tid)
-        sys_futex(&clerk.tid, FUTEX_WAIT, tid, &look);
+    __atomic_store_n(&bg.quit, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&queue->word, 1, __ATOMIC_SEQ_CST);
+    sys_futex(&queue->word, FUTEX_WAKE, 1, NULL);
+    while (__atomic_load_n(&bg.tid, __ATOMIC_SEQ_CST) == tid)
+        sys_futex(&bg.tid, FUTEX_WAIT, tid, &look);
     while (sys_call4(SYS_wait4, child, 0, __WALL, 0) == -EINTR)
         ;
 }
 
 void bgfinish_stop(void)
 {
-    if (!box || !clerk.client)
+    if (!queue || !bg.client)
         return;
     wait_for_end();
-    __atomic_store_n(&box->open, 0, __ATOMIC_SEQ_CST);
-    if (is_left() && start()) // it was killed
+    __atomic_store_n(&queue->open, 0, __ATOMIC_SEQ_CST);
+    if (has_ready() && start()) // it was killed
         wait_for_end();
 }
 
 void bgfinish_leave(void)
 {
     bgfinish_stop();
-    begin_anew();
-    box = NULL;
+    reset();
+    queue = NULL;
     left = true;
 }
 
@@ -459,7 +459,7 @@ void bgfinish_allow(void)
     left = false;
 }
 
-// -- its children --
+// ---- Its children ----
 
 bool bgfinish_takes(void)
 {
@@ -469,13 +469,13 @@ bool bgfinish_takes(void)
     struct job *j;
     u32 i = 0, pid = (u32)sys_getpid();
 
-    if (!box || clerk.client || !__atomic_load_n(&box->open, __ATOMIC_SEQ_CST) ||
-        strlen(name) >= NAME_ROOM || sys_fstat(spooler_fd(), &st) ||
+    if (!queue || bg.client || !__atomic_load_n(&queue->open, __ATOMIC_SEQ_CST) ||
+        strlen(name) >= NAME_BYTES || sys_fstat(spooler_fd(), &st) ||
         sys_fstatat(AT_FDCWD, name, &named, 0) || st.st_dev != named.st_dev ||
-        st.st_ino != named.st_ino) // a failed exec has had the profile written already
+        st.st_ino != named.st_ino) // a failed exec has already written the profile
         return false;
-    look_around(&mine);
-    if (memcmp(&mine, &box->view, sizeof(mine)) != 0)
+    view_of_process(&mine);
+    if (memcmp(&mine, &queue->view, sizeof(mine)) != 0)
         return false;
     modules_save(spooler_fd());
     for (;; i++) {
@@ -483,23 +483,23 @@ bool bgfinish_takes(void)
 
         if (i == JOBS)
             return false;
-        j = &box->job[i];
+        j = &queue->job[i];
         if (__atomic_compare_exchange_n(&j->state, &was, pid, false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_RELAXED))
             break;
     }
-    if (!__atomic_load_n(&box->open, __ATOMIC_SEQ_CST)) {
+    if (!__atomic_load_n(&queue->open, __ATOMIC_SEQ_CST)) {
         __atomic_store_n(&j->state, FREE, __ATOMIC_SEQ_CST);
         return false;
     }
     j->log_fd = spool->log_fd;
-    j->alone = spool->s_log && nolibc_glob("*%p*", spooler_string(spool->s_log));
+    j->own_log = spool->s_log && nolibc_glob("*%p*", spooler_string(spool->s_log));
     j->dev = st.st_dev;
     j->ino = st.st_ino;
     memcpy(j->name, name, strlen(name) + 1);
     __atomic_store_n(&j->state, READY, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&box->word, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&box->asleep, __ATOMIC_SEQ_CST))
-        sys_futex(&box->word, FUTEX_WAKE, 1, NULL);
+    __atomic_fetch_add(&queue->word, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&queue->asleep, __ATOMIC_SEQ_CST))
+        sys_futex(&queue->word, FUTEX_WAKE, 1, NULL);
     return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reads and maps ELF executables (elf.h). Headers are read into a private buffer, never mapped: a
-// truncated file gives a sentence, not a fault. The checks are the kernel's, in its order where
-// that shows; where the kernel would kill the new process, we refuse.
+// truncated file gives a message, not a fault. The checks are the kernel's, in its order where the
+// order is visible; where the kernel would kill the new process, we refuse.
 #include "engine/process/elf.h"
 
 #include "engine/base/nolibc.h"
@@ -99,7 +99,7 @@ static enum elf_kind examine(struct elf_file *f)
     struct elf_header h;
     struct k_stat st;
 
-    // As the kernel: what is missing of the first bytes is zero.
+    // As in the kernel: missing bytes at the start of the file are zero.
     for (u64 done = 0; done < sizeof(f->head);) {
         long got = sys_pread(f->fd, f->head + done, sizeof(f->head) - done, done);
         if (got == -EINTR)
@@ -145,7 +145,7 @@ static enum elf_kind examine(struct elf_file *f)
     enum elf_kind kind = examine_segments(f);
     if (kind != ELF_LOADABLE)
         return kind;
-    // A segment whose file part is beyond the end would map, and be a bus error at the first touch.
+    // A segment beyond the end of the file would be mapped, and its first access a bus error.
     if (sys_fstat(f->fd, &st) == 0)
         for (u32 i = 0; i < f->phnum; i++)
             if (f->phdr[i].type == PT_LOAD && f->phdr[i].filesz &&
@@ -169,14 +169,14 @@ static int segment_prot(const struct elf_phdr *p)
            (p->flags & PF_X ? PROT_EXEC : 0);
 }
 
-// Finds room for a dynamic file. The result is the address of f->low, or -errno.
+// Finds address space for a dynamic file. Returns the address of f->low, or -errno.
 static long find_room(const struct elf_file *f, u64 hint)
 {
     u64 size = f->high - f->low, want = hint & ~(f->align - 1);
     long got = sys_mmap(want, size, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 
-    // A kernel before 4.17 takes the address for a hint: what it gives instead is as good as any.
+    // A kernel before 4.17 takes the address as a hint: any address that it returns is good.
     if (sys_failed(got)) {
         got = sys_mmap(0, size + f->align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                        -1, 0);
@@ -194,7 +194,7 @@ static long map_segment(const struct elf_file *f, const struct elf_phdr *p, u64 
 {
     u64 start = bias + PAGE_DOWN(p->vaddr);
     u64 file_end = bias + p->vaddr + p->filesz, end = bias + p->vaddr + p->memsz;
-    u64 anon = start; // where memory without a file begins
+    u64 anon = start; // where anonymous memory begins
     int prot = segment_prot(p);
     long got;
 
@@ -208,13 +208,13 @@ static long map_segment(const struct elf_file *f, const struct elf_phdr *p, u64 
             return -EEXIST;
         }
         note(start, anon, (u32)prot, false);
-        // The rest of the last page, where the program may write; the kernel leaves a read-only one
-        // alone, too.
+        // Clear the rest of the last page if it is writable; the kernel does not clear a read-only
+        // one either.
         if (p->memsz > p->filesz && (prot & PROT_WRITE))
             memset((void *)file_end, 0, anon - file_end);
     }
     if (PAGE_UP(end) > anon) {
-        // The kernel makes bss pages writable whatever the segment says.
+        // The kernel makes bss pages writable whatever the segment's flags are.
         prot = PROT_READ | PROT_WRITE | (prot & PROT_EXEC);
         got = sys_mmap(anon, PAGE_UP(end) - anon, prot, MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
         if (sys_failed(got))
@@ -243,8 +243,8 @@ long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_no
         }
         bias = (u64)room - f->low;
     } else {
-        // Its place must be free; segments of one file may share pages, so only the whole is asked
-        // for.
+        // The address range must be free. Segments of one file may share pages, so the range is
+        // reserved as a whole.
         long got =
             sys_mmap(f->low, f->high - f->low, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);

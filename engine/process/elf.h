@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Reads and maps ELF executables as the kernel does (fs/binfmt_elf.c): the client program and its
-// interpreter. Used at start by launch.c, and by exec.c to find out whether a file could be loaded
-// before an exec is committed.
+// interpreter. launch.c uses it at start, exec.c to learn before an exec whether a file can be
+// loaded.
 #ifndef QUERN_ENGINE_ELF_H
 #define QUERN_ENGINE_ELF_H
 
 #include "engine/base/types.h"
 
-// What the first bytes of a file make it.
+// What kind of file it is, by its first bytes.
 enum elf_kind {
-    ELF_OTHER = 0, // neither ELF nor a script: for the kernel to judge
+    ELF_OTHER = 0, // neither ELF nor a script: the kernel decides
     ELF_SCRIPT,    // begins with #!
     ELF_LOADABLE,  // 64-bit x86-64, well-formed as far as the kernel looks
     ELF_FOREIGN,   // ELF of another class or machine
@@ -23,7 +23,7 @@ struct elf_phdr {
 
 #define ELF_PHDRS_MAX 1170 // the kernel's limit: 64 KiB of them
 
-// A file that has been examined. Large: not for small stacks.
+// An examined file. Large: not for small stacks.
 struct elf_file {
     int fd;
     enum elf_kind kind;
@@ -41,23 +41,23 @@ struct elf_file {
     struct elf_phdr phdr[ELF_PHDRS_MAX];
 };
 
-// Where the parts of a mapped file are.
+// The parts of a mapped file.
 struct elf_image {
     u64 bias, entry;
-    u64 phdr; // address of the program headers in memory, 0 when they are not
+    u64 phdr; // address of the program headers in memory, 0 when they are not mapped
     u64 low, high;
     u64 start_code, end_code, start_data, end_data;
     u64 brk; // end of the bss, not rounded
 };
 
-// Reads what is needed to load the file behind fd (which stays open). f->fd is set.
+// Reads what is needed to load the file of fd (which stays open). Sets f->fd.
 void elf_examine(struct elf_file *f, int fd);
 
-// Told of every mapping that was made.
+// Called for every mapping that was made.
 typedef void elf_note(u64 start, u64 end, u32 prot, bool anonymous);
 
-// Maps an ELF_LOADABLE file: where it says, or, when dynamic, at `hint` (aligned downwards), or
-// where the kernel likes if that is taken. 0, or -errno: then *why is half a sentence.
+// Maps an ELF_LOADABLE file: at its own address, or, when dynamic, at `hint` (aligned downwards),
+// or where the kernel chooses if that is taken. 0, or -errno: then *why is half a sentence.
 long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_note *note,
              const char **why);
 
@@ -68,7 +68,7 @@ struct elf_script {
     bool has_argument;
 };
 
-// Splits the first line as the kernel does. False: the kernel would answer ENOEXEC.
+// Splits the first line as the kernel does. False: the kernel would return ENOEXEC.
 bool elf_script_parse(const struct elf_file *f, struct elf_script *s);
 
 #endif

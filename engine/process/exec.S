@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The exec of another image with the client's signal mask in force. A signal that arrives between
-// the last look at `stop` and the system call would be noted by the handler and lost with this
-// image: the handler finds the range below and continues at its end instead.
+// Executes another image with the client's signal mask in force. If a signal arrived between the
+// check of `stop` and the system call, the handler would note it, and it would be lost with this
+// image. So the handler recognizes the range below and continues at its end.
 #include "engine/base/extable.h"
 
     .text

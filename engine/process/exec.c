@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // execve and execveat (exec.h).
 //
-// Once the exec of another engine has succeeded no error can be returned any more, so the target is
-// examined first, with the rules of elf.c. Whatever is not certain to be loadable by the engine is
-// left to the kernel by the client's own call: it answers with the right error, or runs what the
-// engine cannot (32-bit programs, setuid programs, files that may be executed but not read, what
+// After the exec of another engine has succeeded, no error can be returned any more, so the target
+// is examined first, with the rules of elf.c. If it is not certain that the engine can load the
+// file, the client's own call is made: the kernel returns the right error, or runs what the engine
+// cannot (32-bit programs, setuid programs, files that may be executed but not read, formats that
 // binfmt_misc knows). So every error that a client sees is the kernel's.
 //
-// No heap here: a vfork child runs in its parent's memory, and what it allocated nobody would free.
+// No heap here: a vfork child runs in its parent's memory, and nobody would free its allocations.
 #include "engine/process/exec.h"
 
 #include "engine/base/clientmem.h"
@@ -32,10 +32,10 @@
 #include "engine/translate/pcache.h"
 
 #define LEVELS_MAX 5        // scripts whose interpreter is a script: fs/exec.c, exec_binprm
-#define ARGS_STACK 2048     // pointers; more are put into pages of their own
+#define ARGS_STACK 2048     // pointers; more need pages of their own
 #define ARGS_MAX   0x400000 // the kernel's limit on all strings together is below that
 
-// What is to be executed once scripts are resolved.
+// What to execute once scripts are resolved.
 struct plan {
     int fd; // the ELF file
     u32 levels;
@@ -43,8 +43,7 @@ struct plan {
     struct elf_file file;
 };
 
-// exec.S: execveat unless *stop is set; -ERESTARTNOINTR then, or when a signal
-// arrives before the call.
+// exec.S: execveat, or -ERESTARTNOINTR if *stop is set or a signal arrives before the call.
 extern long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags,
                      const u64 *stop);
 
@@ -59,8 +58,7 @@ static bool executable(int fd)
            sys_faccessat2(fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
-// Is the file open for writing? A lease is refused then; where leases are not ours to take the
-// answer is no.
+// Is the file open for writing? Then the kernel refuses a lease. False if leases are not permitted.
 static bool being_written(int fd)
 {
     long ret = sys_fcntl(fd, F_SETLEASE, F_RDLCK);
@@ -70,8 +68,8 @@ static bool being_written(int fd)
     return ret == -EAGAIN;
 }
 
-// Opens `path` as an interpreter. The descriptor, or a negative number when the kernel would not
-// execute it either.
+// Opens `path` as an interpreter. Returns the descriptor, or a negative number when the kernel
+// would not execute it either.
 static int open_interpreter(const char *path)
 {
     long fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
@@ -83,8 +81,8 @@ static int open_interpreter(const char *path)
     return (int)fd;
 }
 
-// Follows #! lines to an ELF file that the engine can load, whose interpreter it can load, too.
-// Takes fd over. False, with everything closed: *why says why not.
+// Follows #! lines to an ELF file that the engine can load. Takes fd over. False, with everything
+// closed: *why says why.
 static bool resolve(struct plan *p, int fd, const char **why)
 {
     *why = NULL;
@@ -122,7 +120,7 @@ static bool resolve(struct plan *p, int fd, const char **why)
     return true;
 }
 
-// The same for the file's own PT_INTERP. Uses the buffer of p->file, which is examined again.
+// Whether the file's PT_INTERP can be loaded. Overwrites p->file.
 static bool interpreter_loads(struct plan *p)
 {
     char path[PATH_MAX];
@@ -139,7 +137,7 @@ static bool interpreter_loads(struct plan *p)
     return good;
 }
 
-// Would executing it change what the process may do?
+// Would executing the file change the process's privileges?
 static bool gains_privilege(int fd)
 {
     struct k_stat st;
@@ -155,7 +153,7 @@ static bool gains_privilege(int fd)
            0;
 }
 
-// --trace-children-skip: patterns separated by commas, against the name as the client gives it.
+// --trace-children-skip: comma-separated patterns, matched against the name that the client gives.
 static bool skipped(const char *name)
 {
     const char *list = spooler_string(spool->s_skip);
@@ -190,7 +188,7 @@ static void args_free(struct args *a)
         sys_munmap((u64)a->v, a->pages);
 }
 
-// Puts the scripts' interpreters and the script's name where argv[0] was; n counts what is in v.
+// Replaces argv[0] by the scripts' interpreters and the script's name; n counts the words in v.
 static u64 args_scripts(u64 *v, u64 n, struct plan *p, const char *name)
 {
     for (u32 i = p->levels; i-- > 0;) {
@@ -235,7 +233,7 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
             break;
         n++;
     }
-    // As the kernel: a program is never without argv[0].
+    // As in the kernel: a program always has argv[0].
     if (!count && !p->levels)
         a->v[n++] = (u64) "";
     a->v[n] = 0;
@@ -244,7 +242,8 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
 
 // ---- The calls ----
 
-// Who replays would keep what this process maps. When the exec fails each thread replays its own.
+// The replayer and the background finisher would keep this process's memory mapped. If the exec
+// fails, each thread replays its own records.
 static void leave_memory(struct thread *t)
 {
     if (!threads_is_profiled(t) || thread_own(t)->borrowed)
@@ -255,10 +254,10 @@ static void leave_memory(struct thread *t)
     }
     replayer_stop();
     bgfinish_stop();
-    sampler_end(t); // a poke would end the program that is executed
+    sampler_end(t); // a kick would end the executed program
 }
 
-// The same process, and the same program, goes on.
+// The exec has failed, and the program goes on.
 static void stay(struct thread *t)
 {
     replayer_allow();
@@ -266,8 +265,7 @@ static void stay(struct thread *t)
         sampler_start(t);
 }
 
-// sure: it will succeed, so that nothing of ours comes after the kernel has got the client's
-// filters.
+// sure: the exec will succeed, so the engine runs no more code under the client's filters.
 static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
                bool sure)
 {
@@ -285,8 +283,8 @@ static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u
     return ret;
 }
 
-// The engine, with everything blocked; it opens the mask when it can end the new program by a
-// signal.
+// Executes the engine with all signals blocked. It unblocks them when it can end the new program by
+// a signal.
 static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
 {
     long ret = -ERESTARTNOINTR;
@@ -305,18 +303,18 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
     return ret;
 }
 
-// By the client's own call. `ends`: what this process has counted so far comes to its end, and the
-// call is expected to succeed.
-// DIFFERS: Valgrind never writes a profile for an image that execs; the counts of the process that
-// was started are kept here.
+// By the client's own call. `ends`: the call is expected to succeed, so this process's counts are
+// final.
+// DIFFERS: Valgrind never writes a profile for an image that execs; Quern keeps the counts of the
+// process that was started.
 static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags, bool ends)
 {
     const char *target = (const char *)path;
     char own[PATH_MAX];
     s64 len = clientmem_read_str(own, path, sizeof(own));
-    bool world = false, sure = ends;
+    bool stopped = false, sure = ends;
 
-    // Natively the link leads to the client's program, here to the engine.
+    // Natively the link names the client's program, here the engine.
     // DIFFERS: the new image's AT_EXECFN and name are those of the file, not of the link.
     if (len > 0 && !(flags & AT_SYMLINK_NOFOLLOW) && procnames_is_exe(dirfd, own)) {
         target = procnames_exe();
@@ -327,7 +325,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
         return -ERESTARTNOINTR;
     if (ends && !(spool->flags & SPOOL_F_FORKED)) {
         stopworld_stop(t);
-        world = true;
+        stopped = true;
         recordbuf_drain_all(0);
         pcache_save();
         if (finisher_in_child(SPOOL_END_EXIT, 0)) {
@@ -340,12 +338,12 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     long ret = go(t, dirfd, target, (const u64 *)argv, envp, flags, sure);
     if (ends)
         spool->state = SPOOL_RUNNING;
-    if (world)
+    if (stopped)
         stopworld_resume(t);
     return ret;
 }
 
-// Into a new engine. The target is p, its interpreter has been seen to exist.
+// Into a new engine. The target is p; its interpreter exists.
 static long traced(struct thread *t, struct plan *p, const char *name, u64 argv, u64 envp)
 {
     char fds[48], path[PATH_MAX], exe[PATH_MAX], link[40];
@@ -388,7 +386,7 @@ static long traced(struct thread *t, struct plan *p, const char *name, u64 argv,
     return ret;
 }
 
-// Errors that are the client's: the same call by the kernel gives the same.
+// Errors that the client caused: the kernel would return the same for the same call.
 static bool is_clients(long error)
 {
     return error == -EFAULT || error == -E2BIG || error == -ERESTARTNOINTR;
@@ -404,8 +402,8 @@ static bool is_native_name(const char *name, int fd, const char **warning)
     return *warning != NULL;
 }
 
-// Opens what the client names, for reading. name becomes what the kernel calls it (AT_EXECFN).
-// -errno: let the kernel say.
+// Opens the client's path for reading. Sets name to the kernel's name of it (AT_EXECFN). -errno:
+// the kernel decides.
 static int open_target(int dirfd, u64 path, int flags, char *name)
 {
     char own[PATH_MAX];
@@ -432,7 +430,7 @@ static int open_target(int dirfd, u64 path, int flags, char *name)
     return (int)sys_openat(dirfd, own, mode, 0);
 }
 
-// A script that is named by a descriptor which the exec closes cannot be opened by its interpreter.
+// If the exec closes the descriptor that names a script, the interpreter cannot open the script.
 static bool closes_script(const struct plan *p, int dirfd, const char *name)
 {
     return p->levels && strncmp(name, "/dev/fd/", 8) == 0 &&
@@ -447,7 +445,7 @@ long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int 
     bool known = false, expected = false;
     long ret;
 
-    // Is the kernel going to do it, and who is to do it?
+    // Will the exec succeed, and is it native or traced?
     int fd = open_target(dirfd, path, flags, name);
     if (fd >= 0 && (!executable(fd) || being_written(fd))) {
         sys_close(fd);

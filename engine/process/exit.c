@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The end of a thread and of a process (end.h).
+// The end of a thread and of a process (exit.h).
 #include "engine/process/exit.h"
 
 #include "engine/base/nolibc.h"
@@ -24,8 +24,8 @@
 #include "engine/thread/stopworld.h"
 #include "engine/translate/pcache.h"
 
-static bool exit_signal_is_own; // the parent is to get something other than SIGCHLD
-static s32 leader_code = -1; // exit status of the main thread, when it has ended before the process
+static bool exit_signal_is_own; // the parent gets another signal than SIGCHLD
+static s32 leader_code = -1;    // exit status of the main thread if it ended before the process
 
 static _Noreturn void leave_kernel_thread(int code)
 {
@@ -39,15 +39,15 @@ _Noreturn void exit_thread(struct thread *t, int code)
     bool last = true, profiled = threads_is_profiled(t);
 
     mask_close(t);
-    // A signal of the process that this thread was the one to take: nobody else gets it any more.
-    // The call is made anew.
+    // This thread took a signal of the process, and no other thread will get it: deliver it, then
+    // repeat the call.
     if (mask_is_due(t))
         reentry_continue(t);
     if (own->borrowed) // the parent goes on with this block
         leave_kernel_thread(code);
     rights_thread_ends(t);
 
-    // Of two that leave at once, exactly one is the last.
+    // If two threads exit at once, exactly one is the last.
     threads_lock();
     __atomic_store_n(&own->exiting, true, __ATOMIC_SEQ_CST);
     for (struct thread *u = threads_first(); u && last; u = u->next)
@@ -58,8 +58,8 @@ _Noreturn void exit_thread(struct thread *t, int code)
     if (last && profiled)
         exit_process(t, SPOOL_END_EXIT, leader_code >= 0 ? leader_code : code & 0xff);
 
-    // While it is in the list the world waits for this thread: what takes locks is done before it
-    // goes.
+    // Whoever stops the world waits for this thread while it is in the list: everything that takes
+    // locks is done before the thread leaves the list.
     recordbuf_drain(t);
     calls_thread_end(t);
     caches_thread_fini(t); // with the turn, if there are turns
@@ -70,7 +70,7 @@ _Noreturn void exit_thread(struct thread *t, int code)
     setup_thread_end(t);
     threads_remove(t);
     stopworld_left();
-    // From here on the slot may be taken as soon as the kernel has forgotten this thread.
+    // From here on another thread may take the slot once the kernel has forgotten this one.
     threads_slot_dying(t);
     leave_kernel_thread(code);
 }
@@ -85,8 +85,8 @@ _Noreturn void exit_process(struct thread *t, u32 kind, int code)
     bound = threads_is_profiled(t) ? replayer_bound(t) : -1;
     recordbuf_drain(t);
     if (!threads_is_profiled(t)) {
-        // A process that shares or borrows this memory: what it counted stays with the one it came
-        // from.
+        // A process that shares or borrows this memory: its counts stay with the process that it
+        // came from.
         if (!thread_own(t)->borrowed)
             threads_remove_process(tgid);
         common_forget(tgid);

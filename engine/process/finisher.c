@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How a profiled process ends (finish.h): the spool is marked, and the finisher,
-// `quern --finish FD`, takes over. It reads what the client counted, writes the profile and ends as
-// the client ended. Cold.
+// How a profiled process ends (finisher.h): the engine marks the spool and executes the finisher,
+// `quern --finish FD`, which reads the counts, writes the profile and ends as the client ended.
+// Cold.
 //
-// The finisher gets the environment that the run started with, not what the client made of it, and
-// a kernel state that lets it work in peace: every asynchronous signal blocked, no timer running.
+// The finisher gets the environment that the run started with, not the client's, and a kernel state
+// in which nothing interrupts it: all asynchronous signals blocked, no timers.
 #include "engine/process/finisher.h"
 
 #include "engine/base/nolibc.h"
@@ -16,13 +16,13 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/stop.h"
 
-// Descriptor of the copy that is to be finished; in the child that does it, the copy has the
-// spool's number.
+// Descriptor of the copy to finish. In the child that executes the finisher, the copy gets the
+// spool's descriptor number.
 static int dumped;
 static bool dumping;
 
-// Execs the finisher, or what else `quern` does for the engine with a file in the spool's
-// descriptor; returns -errno when that is impossible.
+// Executes the finisher, or another service of `quern` on the file in the spool's descriptor.
+// Returns -errno when that is impossible.
 static long exec_quern(const char *what)
 {
     char number[16];
@@ -32,11 +32,11 @@ static long exec_quern(const char *what)
     sys_allow_tsc(); // the C library's loader reads it
     fds_go_to_root();
     fds_keep_over_exec(true);
-    // The one that starts faster, where there is one; it executes the other when need be.
+    // quern-finish starts faster; it executes s_quern when necessary.
     if (spool->s_finisher && strcmp(what, "--finish") == 0)
         sys_execve(spooler_string(spool->s_finisher), argv, environ_finisher());
     long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());
-    // Renamed, deleted, or in a folder that this user may not enter: but we have it.
+    // Renamed, deleted, or in a folder that this user may not enter: use the open descriptor.
     if (fds_finisher() >= 0)
         ret = sys_call5(SYS_execveat, (u64)fds_finisher(), (u64) "", (u64)argv,
                         (u64)environ_finisher(), AT_EMPTY_PATH);
@@ -52,10 +52,9 @@ static void block_asynchronous(u64 *old)
     sys_sigprocmask(SIG_SETMASK, &all, old);
 }
 
-// The client's limits and descriptors are not the finisher's: it opens files, maps them and writes
-// one. Readers of the client's pipes see its end now, and not only when the profile is written.
-// Returns NULL, or which limit is so low, the hard one included, that the finisher could not even
-// be loaded.
+// Drops the client's limits and descriptors: the finisher opens and maps files and writes one.
+// Readers of the client's pipes see its end now, not only when the profile is written. Returns
+// NULL, or the name of a limit whose hard value is too low to load the finisher.
 static const char *shed_client(void)
 {
     static const struct {
@@ -79,14 +78,13 @@ static const char *shed_client(void)
         if (sys_prlimit(limits[i].which, NULL, &limit))
             continue;
         lifted = limit;
-        // A stack without limit would change where the kernel places mappings: as much as usual is
-        // enough.
+        // An unlimited stack would change where the kernel places mappings: use the usual 8 MiB.
         if (limits[i].which != RLIMIT_STACK)
             lifted.cur = limit.max;
         else if (limit.cur != 8 << 20)
             lifted.cur = limit.max < 8 << 20 ? limit.max : 8 << 20;
         if (limit.max < limits[i].least) {
-            // Who may raise hard limits raises this one far enough.
+            // A process that may raise hard limits raises this one far enough.
             lifted.cur = lifted.max = 4 * limits[i].least;
             if (sys_prlimit(limits[i].which, &lifted, NULL) == 0)
                 continue;
@@ -100,8 +98,8 @@ static const char *shed_client(void)
     return low;
 }
 
-// One that has been sent and not seen would end the finisher.
-static void drop_pokes(void)
+// A pending kick would end the finisher.
+static void drop_kicks(void)
 {
     struct k_sigaction ignore = { SIG_IGN, 0, 0, 0 };
 
@@ -111,13 +109,13 @@ static void drop_pokes(void)
 static void mark_ended(u32 kind, s32 code)
 {
     fds_check_log();
-    spool->log_fd = engine_log_fd; // the client may have made it move
+    spool->log_fd = engine_log_fd; // a call of the client may have moved it
     spool->end_kind = kind;
     spool->end_code = code;
     __atomic_store_n(&spool->state, SPOOL_ENDED, __ATOMIC_RELEASE);
 }
 
-// Ends as the client would have without us.
+// Ends as the client would have ended natively.
 static _Noreturn void end_as_client(u32 kind, s32 code)
 {
     if (kind == SPOOL_END_SIGNAL) {
@@ -136,7 +134,8 @@ static void complain(long error)
                spooler_string(spool->s_quern), -error, spooler_string(spool->s_spool));
 }
 
-// Sheds the client and execs the finisher; comes back, after a sentence, when that cannot be.
+// Drops the client's limits and descriptors and executes the finisher. Returns, after a message,
+// when that is impossible.
 static void become_finisher(void)
 {
     const char *low = shed_client();
@@ -147,15 +146,15 @@ static void become_finisher(void)
             "counts are in %s: use `quern recover` on it",
             low, spooler_string(spool->s_spool));
     else {
-        fds_go_to_root(); // where the names of modules are meant
+        fds_go_to_root(); // in which the names of modules are valid
         modules_save(dumping ? fds_spool() : spooler_fd());
         complain(exec_quern("--finish"));
     }
 }
 
-// `quern stat` holds the spool of the process that it has started and reads it afterwards; of
-// forked children nobody asks. A finisher would find nothing to do.
-static bool nobody_reads(void)
+// `quern stat` keeps the spool of the process that it has started open and reads it afterwards;
+// spools of forked children are not read. The finisher would have nothing to do.
+static bool no_finisher(void)
 {
     return spool->flags & SPOOL_F_STAT;
 }
@@ -168,25 +167,26 @@ void finisher_process(u32 kind, s32 code)
     block_asynchronous(&old);
     if (spooler_is_lost())
         end_as_client(kind, code);
-    // These survive exec and would reach the finisher, or end it by SIGALRM once it opens its mask.
+    // Timers survive exec: their signals would reach the finisher, or SIGALRM end it once
+    // unblocked.
     for (u64 i = ITIMER_REAL; i <= ITIMER_PROF; i++)
         sys_call3(SYS_setitimer, i, (u64)&off, 0);
-    drop_pokes();
+    drop_kicks();
     mark_ended(kind, code);
-    if (!nobody_reads()) {
+    if (!no_finisher()) {
         if (bgfinish_takes())
             end_as_client(kind, code);
         become_finisher();
     } else if (spool->flags & SPOOL_F_FORKED) {
-        fds_go_to_root(); // where the name of the spool is meant
+        fds_go_to_root(); // in which the name of the spool is valid
         spooler_drop();
     }
     end_as_client(kind, code);
 }
 
-// The first child of a process that has left for another numbering of processes becomes its init,
-// and with that one's end no other can be made: it must be one of the client's. The link leads
-// nowhere until there is one.
+// The first child of a process that has entered a new PID namespace becomes the init of that
+// namespace, and after its end no other process can be created there: it must be one of the
+// client's. Until there is an init, the link is dangling.
 static bool would_be_init(void)
 {
     static const char link[] = "/proc/self/ns/pid_for_children";
@@ -197,8 +197,9 @@ static bool would_be_init(void)
            sys_fstatat(AT_FDCWD, link, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// A copy of this process, memory included, that sends no signal when it ends, and that no debugger
-// of ours sees. The parent waits for it and gets its exit status, or a negative number.
+// Runs `what` in a copy of this process, memory included, that sends no signal when it ends and
+// that a debugger of this process does not see. The parent waits for it. Returns its exit status,
+// or a negative number.
 static long run_in_child(long (*what)(void))
 {
     s32 status = 0;
@@ -229,7 +230,7 @@ static long finisher_in_grandchild(void)
     return ret < 0 ? ENGINE_DIE_STATUS : ret;
 }
 
-// In a process that has descriptors of its own.
+// In a process with its own descriptors.
 static void take_dumped(void)
 {
     sys_call3(SYS_dup3, (u64)dumped, (u64)spooler_fd(), O_CLOEXEC);
@@ -256,7 +257,7 @@ static struct {
     u64 bytes;
 } names;
 
-// Written here, where the client's limit on the size of files is none any more.
+// Writes the names here, where the client's limit on file sizes no longer applies.
 static long demangle_here(void)
 {
     take_dumped();
@@ -300,9 +301,9 @@ long finisher_demangle(const char *at, u64 bytes)
     return ret < 0 ? ret : -ECHILD;
 }
 
-// ---- The same for what was counted ----
+// ---- Profiles ----
 
-// A child that the client may not notice, as below.
+// The client must not notice the child: see finisher_in_child().
 int finisher_dump(int fd)
 {
     u64 old;
@@ -314,9 +315,9 @@ int finisher_dump(int fd)
     return ret < 0 ? (int)ret : ret ? -ECHILD : 0;
 }
 
-// The client must notice nothing: not by wait(), and not by SIGCHLD. An exec makes SIGCHLD the exit
-// signal of its process, so the finisher is a grandchild, and our child, which never execs, ends in
-// silence.
+// The client must notice nothing, neither by wait() nor by SIGCHLD. An exec sets the exit signal of
+// its process to SIGCHLD. So the finisher is a grandchild, and our child, which never execs, sends
+// no signal.
 int finisher_in_child(u32 kind, s32 code)
 {
     u64 old;
@@ -325,9 +326,9 @@ int finisher_in_child(u32 kind, s32 code)
         return 0;
     block_asynchronous(&old);
     mark_ended(kind, code);
-    // A forked child's spool must be removed under the name that it has beyond a chroot, which is
-    // the finisher's to do: this process stays where it is.
-    if (nobody_reads() && !(spool->flags & SPOOL_F_FORKED)) {
+    // A forked child's spool must be removed under its name outside a chroot. The finisher does
+    // that: this process does not change its root.
+    if (no_finisher() && !(spool->flags & SPOOL_F_FORKED)) {
         sys_sigprocmask(SIG_SETMASK, &old, NULL);
         return 0;
     }

@@ -15,8 +15,8 @@
     mov rdi, [rdi + 8]
     .endm
 
-/* long fork_clone_thread(const u64 args[6]): the child begins on an engine stack of its own, on top
- * of which its thread block's address lies. */
+/* long fork_clone_thread(const u64 args[6]): the child begins on its own engine stack, with the
+ * address of its thread block on top. */
     .globl fork_clone_thread
     .type fork_clone_thread, @function
 fork_clone_thread:
@@ -32,8 +32,8 @@ fork_clone_thread:
     ud2
 
 /* _Noreturn void fork_clone_borrow(const u64 args[6], struct thread *t): the child runs on the same
- * engine stack, from its top, while the parent waits in the kernel. What the parent's frames held
- * is lost: it begins at the top as well. */
+ * engine stack, from its top, while the parent waits in the kernel. The child overwrites the
+ * parent's frames, so the parent restarts at the top as well. */
     .globl fork_clone_borrow
     .type fork_clone_borrow, @function
 fork_clone_borrow:

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The four kinds of clone (fork.h). In all of them the kernel gets the client's own flags and
 // pointers; only the stack is replaced, and clone3's structure is a copy. Signals are blocked from
-// before the call until the child's thread block is right.
+// before the call until the child's thread block is valid.
 //
-// Without CLONE_VM: the world is stopped, so that no engine lock is held in the copy; the child
-//   makes its own spool.
+// Without CLONE_VM: the world is stopped, so no engine lock is held in the copy; the child makes
+// its
+//   own spool.
 // CLONE_VM and CLONE_VFORK: the child runs in the parent's thread block and on its engine stack
-//   while the kernel holds the parent. What the child changes in the block is saved on the heap and
-//   put back when the parent goes on.
-//   DIFFERS: Valgrind makes it a fork, and what the child executes before its exec is the child's;
-//   here it counts for the parent, whose memory and counters the child runs on.
-// CLONE_VM and CLONE_THREAD, or CLONE_VM alone: a block of its own.
+//   while the parent waits in the kernel. The fields that the child changes are saved on the heap
+//   and restored when the parent goes on.
+//   DIFFERS: Valgrind makes it a fork, and counts for the child what it executes before its exec;
+//   Quern counts that for the parent, whose memory and counters the child uses.
+// CLONE_VM and CLONE_THREAD, or CLONE_VM alone: the child has its own thread block.
 
 #include "engine/process/fork.h"
 
@@ -58,16 +59,16 @@ enum {
 #define CLONE_ARGS_SIZE_VER0 64
 #define CLONE_ARGS_MAX       4096 // the kernel's limit
 
-// One call as the kernel will get it.
+// A call as the kernel gets it.
 struct request {
     u64 flags;
-    u64 stack;   // the child's stack pointer; 0: as the parent's
+    u64 stack;   // the child's stack pointer; 0: the parent's
     u64 args[6]; // number, rdi, rsi, rdx, r10, r8
     u64 *clone3; // copy of the client's structure, or NULL
     u64 clone3_size;
 };
 
-// What a child in a borrowed block must not change for good.
+// The parent's state, restored after a child in a borrowed thread block.
 struct vfork_save {
     struct thread thread;
     struct signal_state sig;
@@ -92,7 +93,7 @@ static void clone3_copy_free(struct request *rq)
     rq->clone3 = NULL;
 }
 
-// base: lowest address of the stack the child begins on; sp: where it begins. Both 0: the caller's.
+// base: lowest address of the child's stack; sp: its stack pointer. Both 0: the caller's stack.
 static void set_stack(struct request *rq, u64 base, u64 sp)
 {
     if (rq->clone3) {
@@ -110,8 +111,7 @@ static u64 fs_base(const struct thread *t, const struct request *rq)
     return rq->clone3 ? rq->clone3[CA_TLS] : rq->args[5];
 }
 
-// In the child, or in the parent that has got its block back: nothing of the kernel's queue is
-// noted any more.
+// In the child: drops the signals that the parent has noted.
 static void forget_noted(struct thread *t)
 {
     t->sig->async.full = false;
@@ -124,13 +124,13 @@ static void fork_copy(struct thread *t, struct request *rq)
     s32 parent = thread_own(t)->tgid;
     bool others = threads_count() > 1, profiled = threads_is_profiled(t);
     u64 ticks = t->tick_base;
-    u64 seed = vtsc_random(t); // two processes with one sequence would choose the same names
+    u64 seed = vtsc_random(t); // with one sequence, both processes would choose the same names
     u64 mask = 0, all = ~0ul;
     struct copy_fork copy;
     long ret;
 
-    // The parent cannot wait for its child with the world stopped; so with other threads it does
-    // not.
+    // The parent must not wait for its child with the world stopped: with other threads it does not
+    // wait.
     if (others && (rq->flags & CLONE_VFORK)) {
         rq->flags &= ~(u64)CLONE_VFORK;
         if (rq->clone3)
@@ -151,15 +151,15 @@ static void fork_copy(struct thread *t, struct request *rq)
     reftrace_flush();
     pretranslate_before_fork(t);
     caches_before_fork();
-    if (profiled) // who borrows the memory would be waited for by the wrong process
+    if (profiled) // a borrower's child, for which the memory's owner cannot wait, is of no use
         bgfinish_before_fork();
     set_stack(rq, 0, 0);
     copy_fork_before(&copy, (rq->flags & CLONE_FILES) != 0);
     if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
         SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
         vtsc_keep(t);
-    // What is noted at the fork is the parent's. What comes to the child behind it, and be it one
-    // of those that are never blocked else (SIGSEGV by kill()), comes when that is forgotten.
+    // Signals noted at the fork are the parent's. A signal to the child after the fork must arrive
+    // after forget_noted(), even one that the engine never blocks otherwise (SIGSEGV by kill()).
     sys_sigprocmask(SIG_SETMASK, &all, &mask);
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
@@ -184,7 +184,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         calls_fork_child(t);
         if (fork_on_child)
             fork_on_child();
-        // copied from a process that borrowed the memory: it has a table of its own anyway
+        // a copy of a process that borrowed the memory: it has its own table anyway
         if (!profiled)
             thread_own(t)->borrowed = false;
         if (rq->flags & CLONE_CLEAR_SIGHAND)
@@ -204,7 +204,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     gate_return(t, ret);
 }
 
-// ---- A block of its own ----
+// ---- With its own thread block ----
 
 _Noreturn void fork_thread_child(struct thread *t)
 {
@@ -263,7 +263,7 @@ static void fork_thread(struct thread *t, struct request *rq)
     gate_return(t, ret);
 }
 
-// ---- A borrowed block ----
+// ---- In a borrowed thread block ----
 
 _Noreturn void fork_borrow_child(struct thread *t)
 {
@@ -286,7 +286,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     struct signal_table *table = t->sig->table;
     bool has_turn = thread_own(t)->has_turn;
 
-    // The child may have died anywhere. t->next belongs to the list: other threads come and go.
+    // The child may have died anywhere. t->next is not restored: the list may have changed.
     *t->sig = save->sig;
     if (!(save->flags & CLONE_FILES))
         fds_restore(&save->fds);
@@ -306,7 +306,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->client_gs = save->thread.client_gs;
     t->client_gs_base = save->thread.client_gs_base;
     t->client_fs_base = save->thread.client_fs_base;
-    recordbuf_drain(t); // of a child that was killed: it has its own history
+    recordbuf_drain(t); // records of a child that was killed: it has its own branch history
     t->hist = save->thread.hist;
     reftrace_history(t, t->hist >> SIM_BRANCH_ADDR_BITS);
     calls_borrow_end(t, &save->calls);
@@ -332,7 +332,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
         clone3_copy_free(rq);
         return;
     }
-    recordbuf_drain(t); // so that the history of branches is as of now
+    recordbuf_drain(t); // makes the branch history current
     save = heap_alloc(sizeof(*save));
     save->thread = *t;
     save->sig = *t->sig;
@@ -340,8 +340,8 @@ static void fork_borrow(struct thread *t, struct request *rq)
     calls_borrow_begin(t, &save->calls);
     save->flags = rq->flags;
     fds_save(&save->fds);
-    // From here until the parent has all of it back, tid and tgid need not belong together: whoever
-    // stops the world must not take the thread for one that is gone.
+    // From here until the parent's state is restored, tid and tgid may not match: whoever stops the
+    // world must not take the thread for dead.
     thread_own(t)->borrowed = true;
     __atomic_add_fetch(&thread_own(t)->loans, 1, __ATOMIC_SEQ_CST);
     t->vfork = save;
@@ -350,7 +350,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
     t->sc_args[2] = fs_base(t, rq);
     set_stack(rq, 0, 0);
     memcpy(args, rq->args, sizeof(args));
-    // the parent's frames are lost: what the kernel reads lies in the block, freed with the save
+    // the parent's frames are overwritten: the kernel reads the copy in `save`, freed with it
     if (rq->clone3) {
         memcpy(save->clone3, rq->clone3, rq->clone3_size);
         args[1] = (u64)save->clone3;
@@ -407,7 +407,7 @@ void fork_sys_clone3(struct thread *t)
     u64 addr = thread_arg(t, 0), size = thread_arg(t, 1);
     struct request rq = { 0 };
 
-    // The checks that the kernel makes on what we are about to replace.
+    // The kernel's checks of the fields that are replaced.
     if (size > CLONE_ARGS_MAX) {
         gate_return(t, -E2BIG);
         return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What forked children translate, for their siblings (ahead.h).
+// Translates before a fork what earlier children translated (pretranslate.h).
 //
-// What was done is a word: an address, and what with it. The first child that does it puts the word
-// into a small hash table; a second one marks it there and appends it to the list. Where the table
-// or the list is full, nothing is noted. Nobody waits and nothing is taken away, so a child that is
-// killed in between leaves at most a place of the list that is still empty, and what follows that
-// is not read. The parent takes nothing from the list but addresses: whatever stands there, what it
-// does is right.
+// A note is a word: an address and an action. The first child that performs the action puts the
+// word into a small hash table; a second one marks it there and appends it to the list. If the
+// table or the list is full, nothing is noted. There are no locks and nothing is removed, so a
+// child that is killed meanwhile leaves at most one empty entry of the list, and entries after it
+// are not read. The parent takes only addresses from the list: whatever its contents, the result is
+// correct.
 #include "engine/process/pretranslate.h"
 
 #include "engine/base/heap.h"
@@ -21,11 +21,11 @@
 #define PROBES 8u
 #define LISTED 16384u
 
-// The word: an address of the client's has at most 56 bits.
+// The word. A client address has at most 56 bits.
 #define EXIT_AT 57
 #define LINK    (1ul << 61)
 #define TARGET  (1ul << 62)
-#define BY_TWO  (1ul << 63) // in the table, not in the list
+#define BY_TWO  (1ul << 63) // two children did it; only in the table, not in the list
 #define PC      ((1ul << EXIT_AT) - 1)
 
 _Static_assert(FRAGMENT_EXITS_MAX <= 16, "an exit's number has four bits");
@@ -52,14 +52,14 @@ static void take_memory(void)
     tried = true;
 }
 
-// False: there is no room, and the next flush will make it. @holds(translation lock)
-static bool perform(struct thread *t, u64 word)
+// False: the code cache has no space; the next flush makes some. @holds(translation lock)
+static bool act_on(struct thread *t, u64 word)
 {
     u64 pc = word & PC, fault;
     struct fragment *f = tcache_lookup(pc);
 
     if (!(word & (LINK | TARGET)))
-        // What cannot be fetched here is of a module that only the child has.
+        // An address that cannot be fetched here is in a module that only the child has.
         return f || translate_block(pc, &fault) || fault != TRANSLATE_NO_FAULT;
     if (!f)
         return true;
@@ -93,7 +93,7 @@ void pretranslate_before_fork(struct thread *t)
     for (; nread < n; nread++) {
         u64 word = __atomic_load_n(&family->list[nread], __ATOMIC_ACQUIRE);
 
-        if (!word || !perform(t, word))
+        if (!word || !act_on(t, word))
             break;
     }
     tcache_unlock();
@@ -108,7 +108,7 @@ static void note(const struct fragment *f, u64 what)
 {
     u64 word = f->pc | what, hash = (word * 0x9e3779b97f4a7c15ul) >> 32;
 
-    // Code that is made while the program runs is the child's own.
+    // Code generated at run time belongs to the child alone.
     if (!is_child || !family || (f->flags & FRAGMENT_WRITABLE))
         return;
     for (u32 i = 0; i < PROBES; i++) {

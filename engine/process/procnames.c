@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Is this a name of our own exe link (procnames.h)? The kernel answers, whatever slashes, dots,
-// symbolic links and descriptors lead there: in the folder that the path names it is asked for the
-// spool's descriptor.
+// Is this a name of our own exe link (procnames.h)? The kernel resolves slashes, dots, symbolic
+// links and descriptors: the spool's descriptor is looked up in the folder that the path names.
 #include "engine/process/procnames.h"
 
 #include "engine/base/heap.h"
@@ -13,7 +12,7 @@
 static const char *exe = "";
 static u64 program_dev, program_ino;
 
-// The link of a descriptor, NUL-terminated; its length or -errno.
+// Reads the link of a descriptor, NUL-terminated. Returns its length or -errno.
 static long fd_link(int fd, char *buf, u64 size)
 {
     char name[40];
@@ -47,7 +46,7 @@ bool procnames_is_program(const struct k_stat *st)
     return st->st_dev == program_dev && st->st_ino == program_ino;
 }
 
-// "/proc/PID" or "/proc/PID/task/TID" of this process, or of the one whose memory we share.
+// "/proc/PID" or "/proc/PID/task/TID" of this process, or of the process whose memory it shares.
 static bool is_own_folder(const char *path)
 {
     s64 pid = 0;
@@ -64,9 +63,9 @@ static bool is_own_folder(const char *path)
     return !*path;
 }
 
-#define NUMBER_MAX 16 // "fd/" and a number behind it
+#define NUMBER_MAX 16 // "fd/" and a number
 
-// Asked of a descriptor of the folder.
+// The same by a descriptor of the folder.
 static bool is_own_opened(int dirfd, const char *folder)
 {
     char link[PATH_MAX];
@@ -95,8 +94,8 @@ bool procnames_is_exe(int dirfd, const char *path)
         name[len] = '\0';
         return is_own_opened(dirfd, len ? name : ".");
     }
-    // Each process has a spool of its own; to ask for it takes no descriptor, of which the client
-    // may have used up all.
+    // Each process has its own spool. This look-up needs no free descriptor: the client may have
+    // used all of them.
     nolibc_format(name + len, sizeof(name) - len, "fd/%d", fd);
     return sys_fstatat(dirfd, name, &there, 0) == 0 && there.st_dev == spool_is.st_dev &&
            there.st_ino == spool_is.st_ino;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Giving up rights (rights.h). The kernel keeps rights for each thread; the C library makes all
-// threads of a process call setuid() and its like, one by one, each of which comes here.
+// Giving up rights (rights.h). In the kernel each thread has its own rights; the C library makes
+// all threads of a process call setuid() and its like, one by one, and each call comes here.
 //
-// A process that borrows or shares the memory of the profiled one (CLONE_VM) makes its calls as
-// they are: that one's rights are in its reach natively, too.
+// A process that borrows or shares the memory of the profiled one (CLONE_VM) makes its calls
+// unchanged: natively, too, it could use the profiled process's rights.
 #include "engine/process/rights.h"
 
 #include "engine/base/heap.h"
@@ -24,9 +24,9 @@
 
 #define KEYCTL_JOIN_SESSION_KEYRING 1
 
-static bool forgone; // there are to be no such processes
-static bool judged;  // by filters of the client's, which nobody but the client asks: no clerk
-// By any thread: of most programs none does, and a look at 5,000 threads takes 5 ms.
+static bool forgone; // no replayer and no background finisher any more
+static bool judged;  // the client has filters, for its own calls only: no background finisher
+// By any thread. In most programs none does, and a search through 5,000 threads takes 5 ms.
 static bool any_given_up;
 
 static bool is_prctl(u64 option)
@@ -35,7 +35,7 @@ static bool is_prctl(u64 option)
            option == PR_SET_SECUREBITS || option == PR_CAP_AMBIENT;
 }
 
-// Of the calls that are made by rights_call().
+// Whether rights_call() makes the call.
 static bool gives_up(u32 nr, u64 arg)
 {
     switch (nr) {
@@ -68,9 +68,9 @@ static bool changes_root(u32 nr)
     return nr == SYS_chroot || nr == SYS_pivot_root || nr == SYS_unshare || nr == SYS_setns;
 }
 
-// Whether children may be in another numbering of processes from now on: the first of them is its
-// init, which must be one of the client's.
-static bool changes_numbering(const struct thread *t, u32 nr)
+// Whether children may be in another PID namespace from now on: the first of them is its init,
+// which must be one of the client's.
+static bool changes_pid_ns(const struct thread *t, u32 nr)
 {
     return (nr == SYS_unshare && (thread_arg(t, 0) & CLONE_NEWPID)) ||
            (nr == SYS_setns && (!thread_arg(t, 1) || (thread_arg(t, 1) & CLONE_NEWPID)));
@@ -81,11 +81,12 @@ static bool is_concerned(const struct thread *t)
     return threads_is_profiled(t) && !thread_own(t)->borrowed;
 }
 
-// Until allow() no thread starts any of that again: it would have the rights of that thread.
+// Until allow() no thread restarts the replayer or the background finisher: they would have the
+// rights of that thread.
 static void leave(struct thread *t)
 {
     stopworld_stop(t);
-    pcache_never(); // what is kept is for runs that have all rights
+    pcache_never(); // the persistent cache is for runs that have all rights
     replayer_stop();
     bgfinish_leave();
     heap_unshare();
@@ -117,8 +118,8 @@ bool rights_call(struct thread *t, u32 nr)
     leave(t);
     if (!changes_root(nr))
         fds_leave_root();
-    forgone |= changes_numbering(t, nr);
-    stopworld_blocking_begin(t); // a folder may be a file system of another thread's
+    forgone |= changes_pid_ns(t, nr);
+    stopworld_blocking_begin(t); // the folder's file system may be served by another thread
     ret = sys_call6((long)nr, thread_arg(t, 0), thread_arg(t, 1), thread_arg(t, 2), thread_arg(t, 3),
                     thread_arg(t, 4), thread_arg(t, 5));
     stopworld_blocking_end(t);
@@ -216,7 +217,7 @@ void rights_inherit(struct thread *t, const struct thread *parent)
     thread_own(t)->given_up = thread_own(parent)->given_up;
 }
 
-// All threads make the C library's calls, so they have made as many.
+// All threads make the C library's calls: threads with equal rights have made equally many.
 static bool is_behind(const struct thread *t)
 {
     bool behind = false;

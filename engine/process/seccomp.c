@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The client's seccomp filters (seccomp.h): kept as a chain that threads share, judged at the head
-// of every system call. A filter with a listener is refused; one whose answer needs a listener or a
-// tracer gets what the kernel gives without them: ENOSYS.
+// The client's seccomp filters (seccomp.h): a chain that threads share, run at the start of every
+// system call. A filter with a listener is refused. If a filter's result needs a listener or a
+// tracer, the call gets what the kernel returns without them: ENOSYS.
 
 #include "engine/process/seccomp.h"
 
@@ -49,7 +49,7 @@ struct seccomp_filter {
     struct k_bpf_insn insns[];
 };
 
-// Filters are never freed: natively too they last as long as the process.
+// Filters are never freed: natively, too, they last as long as the process.
 #define FILTERS(t) (thread_own(t)->seccomp_filters)
 #define MODE(t)    (thread_own(t)->seccomp_mode)
 
@@ -87,7 +87,7 @@ static bool may_install(void)
            (caps[0] & 1u << 21); // CAP_SYS_ADMIN
 }
 
-// seccomp_attach_filter: all programs of a path together, as the kernel has them in its own code.
+// seccomp_attach_filter: the length of all programs of a path, as converted by the kernel.
 static bool chain_has_room(struct thread *t, const struct seccomp_filter *f)
 {
     u64 total = seccomp_kernel_length(f->insns, f->n);
@@ -102,7 +102,7 @@ static u64 filter_bytes(u32 insns)
     return sizeof(struct seccomp_filter) + insns * sizeof(struct k_bpf_insn);
 }
 
-// A filter as the client describes it, validated; 0 or -errno.
+// Reads and validates a filter of the client. 0 or -errno.
 static long read_filter(u64 prog_addr, struct seccomp_filter **out)
 {
     struct {
@@ -132,8 +132,8 @@ static long read_filter(u64 prog_addr, struct seccomp_filter **out)
     return ret;
 }
 
-// SECCOMP_FILTER_FLAG_TSYNC: all threads of the process get t's filters. The kernel refuses when a
-// thread's have diverged, which the sharing of chains shows; that thread is the answer, else NULL.
+// SECCOMP_FILTER_FLAG_TSYNC: all threads of the process get t's filters. The kernel refuses if a
+// thread's filters have diverged, which the shared chains show. Returns that thread, or NULL.
 static struct thread *sync_threads(struct thread *t)
 {
     struct seccomp_filter *f = FILTERS(t);
@@ -167,7 +167,7 @@ static long set_filter(struct thread *t, u32 flags, u64 prog_addr)
 
     if (flags & ~(SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_LOG |
                   SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_TSYNC_ESRCH))
-        return -EINVAL; // a listener among them
+        return -EINVAL; // a listener is one of them
     if (MODE(t) == SECCOMP_MODE_STRICT)
         return -EINVAL;
     ret = read_filter(prog_addr, &f);
@@ -226,9 +226,9 @@ long seccomp_sys_prctl(struct thread *t, u64 mode, u64 filter)
     }
 }
 
-// ---- Over an exec ----
+// ---- At an exec ----
 
-// The oldest filter of the chain behind `known` (NULL: of all); NULL when there is none.
+// The oldest filter of the chain that is newer than `known` (NULL: of all); NULL if there is none.
 static struct seccomp_filter *next_of(struct thread *t, const struct seccomp_filter *known)
 {
     struct seccomp_filter *f = FILTERS(t);
@@ -288,7 +288,7 @@ void seccomp_take_over(struct thread *t)
     rights_judged();
 }
 
-// "If the call comes from the engine's image: allow", in front of the client's program.
+// "If the call comes from the engine's image: allow", before the client's program.
 static const struct k_bpf_insn but_engine[] = {
     { 0x20, 0, 0, offsetof(struct k_seccomp_data, pc) + 4 }, // load the upper half of the address
     { 0x15, 0, 3, ENGINE_BASE >> 32 },                     // equal?
@@ -330,7 +330,7 @@ bool seccomp_to_kernel(struct thread *t)
     return taken;
 }
 
-// The filters' most severe answer, by the kernel's order: as a signed number the smallest action
+// The filters' most severe result, by the kernel's order: the smallest action as a signed number
 // wins.
 static u32 judge(const struct seccomp_filter *f, const struct k_seccomp_data *d)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The client's seccomp filters. They are not given to the kernel, which would judge the engine's
-// own calls by them: the engine keeps the classic BPF programs and runs them for each of the
-// client's calls (all calls are slow from then on). Over an exec they go to the next engine, or,
-// when the program is to run natively, to the kernel after all.
+// The client's seccomp filters. The kernel does not get them, as it would apply them to the
+// engine's own calls: the engine keeps the classic BPF programs and runs them for each of the
+// client's calls (from then on all calls are slow). At an exec they go to the next engine, or, if
+// the program is to run natively, to the kernel.
 #ifndef QUERN_ENGINE_SECCOMP_H
 #define QUERN_ENGINE_SECCOMP_H
 
@@ -15,16 +15,16 @@ long seccomp_sys(struct thread *t, u32 op, u32 flags, u64 args);
 long seccomp_sys_prctl(struct thread *t, u64 mode, u64 filter);
 long seccomp_mode(struct thread *t); // PR_GET_SECCOMP
 
-// Judges the call at t->pc. True: go on. False: it was refused, and regs[0] or a noted signal says
-// how.
+// Runs the filters for the call at t->pc. True: make the call. False: it was refused, and regs[0]
+// or a noted signal has the result.
 bool seccomp_check(struct thread *t);
 
-// Over an exec. Into the spool of the engine that is to start; 0 or -errno. And out of it.
+// At an exec: writes the filters to the spool of the next engine (0 or -errno); reads them there.
 long seccomp_hand_over(struct thread *t, int spool_fd);
 void seccomp_take_over(struct thread *t);
 
-// Right before a native exec: gives the filters to the kernel, which judges by them whatever does
-// not come from the engine's own text. False: it does not take them.
+// Right before a native exec: gives the filters to the kernel, which applies them to all calls that
+// are not made by the engine's text. False: the kernel refused.
 bool seccomp_to_kernel(struct thread *t);
 
 // Copies the filters of a parent to a new thread.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Classic BPF as seccomp uses it: a program of at most 4096 instructions that looks at the 64 bytes
-// of a struct k_seccomp_data and returns what is to be done. Pure: no system calls, no memory but
-// its arguments; the unit test compiles this file as it is.
+// Classic BPF as seccomp uses it: a program of at most 4096 instructions that reads the 64 bytes of
+// a struct k_seccomp_data and returns an action. Pure: no system calls, no memory but its
+// arguments; the unit test compiles this file as it is.
 
 #include "engine/process/seccomp_bpf.h"
 
@@ -194,7 +194,7 @@ static u32 kernel_jump(const struct k_bpf_insn *p)
     if (op == JA)
         return 1;
     if (!(p->code & BPF_X) && (s32)p->k < 0)
-        n++; // constants of the kernel's own code have a sign
+        n++; // constants in the kernel's converted code are signed
     if (p->jf == 0 || (p->jt == 0 && op != JSET))
         return n;
     return n + 1; // a jump for each outcome
@@ -202,7 +202,7 @@ static u32 kernel_jump(const struct k_bpf_insn *p)
 
 u32 seccomp_kernel_length(const struct k_bpf_insn *p, u32 n)
 {
-    u32 total = 3; // A and X are cleared, the context is kept
+    u32 total = 3; // clears A and X, saves the context
 
     for (u32 i = 0; i < n; i++) {
         switch (BPF_CLASS(p[i].code)) {

@@ -7,12 +7,12 @@
 
 #define SECCOMP_MAX_INSNS 4096
 
-// Is this a program that the kernel would take? Only loads of words from the data, arithmetic,
-// jumps forward, return. 0 or -EINVAL.
+// Would the kernel take this program? Only loads of words from the data, arithmetic, forward jumps,
+// return. 0 or -EINVAL.
 int seccomp_validate(const struct k_bpf_insn *p, u32 n);
 
-// Instructions that a validated program has once the kernel has converted it (net/core/filter.c,
-// bpf_convert_filter): its limits count these.
+// Length of a validated program after the kernel's conversion (net/core/filter.c,
+// bpf_convert_filter): the kernel's limits count these instructions.
 u32 seccomp_kernel_length(const struct k_bpf_insn *p, u32 n);
 
 // Runs a validated program.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A thread begins (birth.h): its area, and what each wing keeps for it.
+// Start of a thread (threadstart.h): its thread area, and the data of each layer.
 #include "engine/process/threadstart.h"
 
 #include "engine/base/nolibc.h"
@@ -54,8 +54,8 @@ void threadstart_start(struct thread *t)
 
     if (ret)
         engine_die("cannot set the gs base of a thread: error %ld", -ret);
-    // The number of the process first: who stops the world takes a thread for gone that its process
-    // does not have, and a process of its own in this memory has begun with its parent's number.
+    // tgid first: whoever stops the world takes a thread for dead that is not in its process, and a
+    // separate process in this memory starts with its parent's tgid.
     __atomic_store_n(&thread_own(t)->tgid, sys_getpid(), __ATOMIC_SEQ_CST);
     __atomic_store_n(&t->tid, sys_gettid(), __ATOMIC_SEQ_CST);
     setup_thread_start(t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who traces this process (tracer.h).
+// The tracer of this process (tracer.h).
 #include "engine/process/tracer.h"
 
 #include "engine/base/nolibc.h"

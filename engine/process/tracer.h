@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Debuggers: whether one looks at this process.
+// Whether a debugger traces this process.
 #ifndef QUERN_ENGINE_TRACER_H
 #define QUERN_ENGINE_TRACER_H
 
@@ -8,11 +8,11 @@
 // At start, once the spool is mapped.
 void tracer_init(void);
 
-// Does anything trace this process? It would see an exec of the finisher.
+// Does anything trace this process? A tracer would see the exec of the finisher.
 bool tracer_is_there(void);
 
-// A debugger plants breakpoints in the text of its child, which the engine does not execute. One
-// that has been there from the start looks at the engine.
+// Is there a tracer that was not there at the start? A debugger sets breakpoints in the text of its
+// child, which the engine does not execute. A tracer from the start debugs the engine itself.
 bool tracer_is_debugger(void);
 
 #endif
