@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rows of cpu.def by number, for the engine and the tools. A set of them is a struct cpu_set.
+// The rows of cpu.def by number, for the engine and the tools, and sets of them (struct cpu_set).
 #ifndef QUERN_SHARE_CPU_H
 #define QUERN_SHARE_CPU_H
 
@@ -8,7 +8,7 @@
 #define CPU_TOLD 255
 
 enum cpu_feature {
-    CPU_NONE, // what every x86-64 has
+    CPU_NONE, // every x86-64 has it
 #define CPU(NAME, word, leaf, sub, reg, bit, level, states) CPU_##NAME,
 #include "share/cpu.def"
 #undef CPU

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The layout of the spool: the file-backed shared memory that holds every counter and every fact
-// the finisher needs. The only header that both the engine (freestanding) and the tools include.
+// The layout of the spool: the file-backed shared memory that holds all counters and everything
+// else that the finisher needs. Both the engine (freestanding) and the tools include this header.
 //
-// Life: `quern run` creates the file, fills the header, the options and the strings, and execs the
-// engine; the engine maps it MAP_SHARED, appends modules, blocks and partial records and increments
-// counters; the finisher (same process, after the client ended) or `quern recover` reads it and
-// removes it. A client killed at any moment leaves a file that is complete up to that moment: every
-// append writes the record first and then advances its cursor, and counters are incremented in
-// place.
+// Life: `quern run` creates the file, writes the header, the options and the strings, and executes
+// the engine. The engine maps it MAP_SHARED, appends modules, blocks and partial records and
+// increments counters. The finisher (same process, after the client has ended) or `quern recover`
+// reads it and removes it. A client killed at any moment leaves a file that is complete up to that
+// moment: every append writes the record first and then advances its cursor, and counters are
+// incremented in place.
 //
-// The file is sparse: areas lie at fixed offsets and only touched pages take space. Growth rule:
+// The file is sparse: areas have fixed offsets and only touched pages take space. Growth rule:
 // fields may be added at the end of a struct inside its reserved space; anything else raises
 // SPOOL_VERSION. The engine and the tools of one build always agree; a spool of another version is
-// refused with a sentence.
+// refused with a message.
 #ifndef QUERN_SHARE_SPOOL_H
 #define QUERN_SHARE_SPOOL_H
 
@@ -40,39 +40,39 @@
     UINT64_C(0x40000000) // counters: one area of SPOOL_THREAD_SIZE for each thread slot
 #define SPOOL_THREAD_SIZE  UINT64_C(0x8000000)
 #define SPOOL_COUNTERS_MAX (SPOOL_THREAD_SIZE / 8) // uint64_t counters in a thread slot
-// Slots whose counters lie there; those of further ones at SPOOL_FAR_OFF.
+// Slots whose counters are there; those of further slots are at SPOOL_FAR_OFF.
 #define SPOOL_THREADS_NEAR 2400u
 #define SPOOL_THREADS_MAX  33120u // the kernel has 32,768 threads unless it is told otherwise
-// Behind the near ones, with --calls=yes: the calls that each thread has open, struct spool_frame.
+// After the near slots, with --calls=yes: each thread's open calls, struct spool_frame.
 #define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
 #define SPOOL_STACK_SIZE UINT64_C(0x4000000)
-// The first threads may have more: a stack of 8 MiB has room for a million calls, larger ones are
-// mostly the main thread's.
+// The first threads may have more: a stack of 8 MiB has space for a million calls, and larger
+// stacks are mostly the main thread's.
 #define SPOOL_DEEP_SLOTS UINT64_C(8)
 #define SPOOL_DEEP_SIZE  UINT64_C(0x40000000)
 #define SPOOL_STACKS_SIZE                 \
     (SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + \
      (SPOOL_THREADS_NEAR + 1 - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE)
 
-// Behind these: struct spool_kept[], then what they tell of.
+// After these: struct spool_kept[], then the contents of the files.
 #define SPOOL_KEPT_OFF   (SPOOL_STACKS_OFF + SPOOL_STACKS_SIZE)
 #define SPOOL_KEPT_TABLE UINT64_C(0x10000) // bytes
 
-// Of each further slot, at the end of the file, which is so large only where there are such: its
-// counters, and then its open calls. So it lies in memory, too, behind its area.
+// Of each further slot, at the end of the file (the file is so large only with further slots): its
+// counters, then its open calls. Its memory has the same order, after the thread area.
 #define SPOOL_FAR_OFF   UINT64_C(0x10000000000)
 #define SPOOL_FAR_SIZE  UINT64_C(0xc000000)
 #define SPOOL_FAR_STACK SPOOL_THREAD_SIZE
 
-// Where a slot's counters are in the file.
+// Offset of a slot's counters in the file.
 static inline uint64_t spool_counters_at(uint64_t slot)
 {
     return slot < SPOOL_THREADS_NEAR ? SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE
                                      : SPOOL_FAR_OFF + (slot - SPOOL_THREADS_NEAR) * SPOOL_FAR_SIZE;
 }
 
-// Where the calls of a slot's thread begin, from SPOOL_STACKS_OFF on, and how many bytes of them
-// there may be. Of SPOOL_THREADS_MAX, those of stacks that were left (struct spool_saved).
+// Offset of a slot's open calls from SPOOL_STACKS_OFF; their maximal size in bytes. For
+// SPOOL_THREADS_MAX, of the saved call stacks (struct spool_saved).
 static inline uint64_t spool_stack_at(uint64_t slot)
 {
     if (slot >= SPOOL_THREADS_NEAR && slot < SPOOL_THREADS_MAX)
@@ -89,8 +89,8 @@ static inline uint64_t spool_stack_size(uint64_t slot)
     return slot < SPOOL_DEEP_SLOTS ? SPOOL_DEEP_SIZE : SPOOL_STACK_SIZE;
 }
 
-// What is at the address `frame` of a slot's calls, from their beginning on; `calls` is where those
-// of slot 0 are in memory. A far slot's lie at a multiple of their size.
+// Offset of the address `frame` in a slot's open calls; `calls` is the address of slot 0's calls.
+// Those of a far slot are aligned to their size.
 static inline uint64_t spool_stack_offset(uint64_t slot, uint64_t frame, uint64_t calls)
 {
     return slot < SPOOL_THREADS_NEAR ? frame - calls - spool_stack_at(slot)
@@ -99,7 +99,7 @@ static inline uint64_t spool_stack_offset(uint64_t slot, uint64_t frame, uint64_
 
 enum spool_state {
     SPOOL_NEW = 0,     // created, the engine has not started
-    SPOOL_RUNNING = 1, // the engine counts (or was killed while it did)
+    SPOOL_RUNNING = 1, // the engine counts (or was killed while counting)
     SPOOL_ENDED = 2,   // the client ended; end_kind and end_code are valid
 };
 
@@ -144,9 +144,9 @@ struct spool_geometry {
     uint32_t size, assoc, line;
 };
 
-// A module or other mapping from which blocks were translated. Never changed once written; a range
-// that is unmapped and mapped again gets a new record, so that a block resolves to what was mapped
-// when it ran.
+// A module or other mapping from which blocks were translated. Never changed once written. A range
+// that is unmapped and mapped again gets a new record: a block resolves to the mapping that it ran
+// in.
 struct spool_map {
     uint64_t start, end; // client addresses
     uint64_t offset;     // file offset of start
@@ -157,11 +157,11 @@ struct spool_map {
     uint64_t ctime; // its last change of status then
 };
 
-// The content of a file whose name led elsewhere when the process ended: there are so many bytes of
-// it in the spool. The table ends with what is zero.
+// The content of a file whose name led to another file when the process ended. A zero entry ends
+// the table.
 struct spool_kept {
-    uint64_t at, size;
-    uint32_t map; // index of its spool_map; several may have one content
+    uint64_t at, size; // of the content in the spool
+    uint32_t map;      // index of its spool_map; several may share the content
     uint32_t reserved;
 };
 
@@ -169,18 +169,18 @@ enum spool_map_flag {
     SPOOL_MAP_VDSO = 1u << 0,    // the finisher reads its symbols from its own vDSO
     SPOOL_MAP_ANON = 1u << 1,    // generated code
     SPOOL_MAP_DELETED = 1u << 2, // the file had been removed when it was mapped
-    SPOOL_MAP_LOST = 1u << 3,    // and nothing of it is kept, nor was it memory that is shared
+    SPOOL_MAP_LOST = 1u << 3,    // the spool has no copy of it, and it was not shared memory
 };
 
 // One instruction of a block.
 struct spool_insn {
     uint8_t len;
     uint8_t flags;         // enum spool_insn_flag
-    uint8_t reads, writes; // data references that every execution makes
+    uint8_t reads, writes; // data references of every execution
 };
 
-// The counters that an instruction owns follow from its flags and the options of the run; the walk
-// that numbers them is spool_insn_counters() below, the same code in the engine and in the tools.
+// The counters that an instruction owns follow from its flags and the run's options:
+// spool_insn_counters() below numbers them, in the engine and in the tools.
 enum spool_insn_flag {
     // With cache simulation: may miss I1 (first of its line in the block): I1mr, ILmr.
     SPOOL_I_FETCH = 1u << 0,
@@ -197,15 +197,16 @@ enum spool_insn_flag {
 struct spool_block {
     uint64_t pc;      // client address of the first instruction
     uint32_t counter; // executions of the whole block
-    // The first of the instructions' counters, if they have any. With contexts it is the one behind
-    // `counter`; else executions lie together: of these each block that runs writes one, of the
-    // others few are ever written, and by whoever replays, in an area of its own.
+    // The first of the instructions' counters, if they have any. With contexts it follows
+    // `counter`. Otherwise the execution counters of all blocks are contiguous: each block that
+    // runs writes one. Few of the others are ever written, and the replayer writes them in its own
+    // area.
     uint32_t own;
-    uint32_t hash; // of the code bytes, for finding the same block again; 0: they may be rewritten
+    uint32_t hash; // of the code bytes, to find the same block again; 0: they may be rewritten
     union {
         struct {
             uint32_t map   : 17; // index of its spool_map
-            uint32_t insns : 11; // struct spool_insn that follow this struct
+            uint32_t insns : 11; // number of struct spool_insn that follow
             uint32_t flags : 4;  // enum spool_block_flag
         };
         uint32_t shape; // all three at once
@@ -215,20 +216,20 @@ struct spool_block {
 enum spool_block_flag {
     SPOOL_B_WRITABLE = 1u << 0, // came from writable memory
     SPOOL_B_PLT = 1u << 1,      // with --calls=yes: of a procedure linkage table
-    // No block: executions of several together, which are added to theirs. In place of instructions
-    // their counters follow (uint32_t, of each execution one), in place of the map is how many
-    // instructions they have.
+    // Not a block: joint executions of several blocks, to be added to each of them. Their execution
+    // counters (uint32_t) follow instead of instructions; `map` is the number of their
+    // instructions.
     SPOOL_B_SUM = 1u << 2,
-    // Of an earlier run, and nothing here shows yet that its code is the same: it is not executed,
-    // and `map` is none of this run's.
+    // From an earlier run, and its code is not verified yet: it is not executed, and `map` is not
+    // of this run.
     SPOOL_B_DORMANT = 1u << 3,
 };
 
 // ---- --calls=yes ----
 
-// The events of inclusive costs, in the order in which edges, frames and running totals have them;
-// a run has those of its simulations. Those up to SPOOL_E_GE follow from executions (and from
-// string instructions), the others happen seldom.
+// The events of inclusive costs, in the order of edges, frames and running totals. A run has the
+// events of its simulations. Those up to SPOOL_E_GE follow from executions (and from string
+// instructions), the others are rare.
 enum spool_event {
     SPOOL_E_IR,
     SPOOL_E_DR,
@@ -261,7 +262,7 @@ static inline int spool_event_counted(enum spool_event e, uint64_t run_flags)
     return e == SPOOL_E_IR || (run_flags & (branch ? SPOOL_F_BRANCH_SIM : SPOOL_F_CACHE_SIM)) != 0;
 }
 
-// How many of the events before e the run counts: e's place among them; of SPOOL_EVENTS, all.
+// The index of e among the events that the run counts; for SPOOL_EVENTS, their number.
 static inline uint32_t spool_event_index(enum spool_event e, uint64_t run_flags)
 {
     uint32_t n = 0;
@@ -272,101 +273,101 @@ static inline uint32_t spool_event_index(enum spool_event e, uint64_t run_flags)
 }
 
 enum spool_edge_kind {
-    SPOOL_EDGE_CALL,     // direct: one for each execution of the site, and what is counted
+    SPOOL_EDGE_CALL,     // direct: one for each execution of the site that counts
     SPOOL_EDGE_INDIRECT, // a call through register or memory, or through a linkage table
-    SPOOL_EDGE_JUMP,     // control went from function to function without a call
-    SPOOL_EDGE_ROOT,     // nobody called: a thread's beginning, a signal's handler
-    SPOOL_EDGE_PLT,      // site is an entry of a linkage table, target what it leads to, or 0
-    // --collect-jumps=yes. These have one counter at most: how often, and no cost. Where the target
-    // is in another function, what edges of SPOOL_EDGE_JUMP count of it is counted here, too.
-    SPOOL_EDGE_GOTO,   // direct: none, it is how often the site was executed
-    SPOOL_EDGE_BRANCH, // conditional: how often it was followed
+    SPOOL_EDGE_JUMP,     // from one function to another without a call
+    SPOOL_EDGE_ROOT,     // no caller: start of a thread, a signal handler
+    SPOOL_EDGE_PLT,      // site is an entry of a linkage table, target its destination, or 0
+    // --collect-jumps=yes. These have at most one counter, of executions, and no cost. If the
+    // target is in another function, executions are counted both here and in SPOOL_EDGE_JUMP.
+    SPOOL_EDGE_GOTO,   // direct: no counter, the site's executions
+    SPOOL_EDGE_BRANCH, // conditional: times taken
     SPOOL_EDGE_TABLE,  // through register or memory, within the function
     // With contexts (SPOOL_F_CONTEXTS).
     SPOOL_EDGE_CONTEXT, // of function, the to-th that is open (0: a caller's); `from`: its caller's
-    SPOOL_EDGE_SKIPPED, // a call of what is hidden: what that has cost itself is the caller's
-    SPOOL_EDGE_PIECE,   // block `target` counts for the context that counter `to` says
+    SPOOL_EDGE_SKIPPED, // a call of a hidden function, whose self cost is the caller's
+    SPOOL_EDGE_PIECE,   // block `target` counts for the context in counter `to`
     SPOOL_EDGE_SYSCALL, // no call: the system call at `site` in context `to`, its events' counters
-    SPOOL_EDGE_ACCOUNT, // what block `target` has counted in context `to`: counters as the block's
+    SPOOL_EDGE_ACCOUNT, // counts of block `target` in context `to`: counters as the block's
 };
 
-// Contexts are numbers of their records, plus one; 0: none is known. These have no record.
+// A context is the index of its record, plus one; 0: not known. These have no record.
 #define SPOOL_CONTEXT_SKIPPED 0xfffffffeu // hidden functions
-#define SPOOL_CONTEXT_OFF     0xffffffffu // what is not collected
+#define SPOOL_CONTEXT_OFF     0xffffffffu // not collected
 
 static inline int spool_edge_is_jump(unsigned kind)
 {
     return kind >= SPOOL_EDGE_GOTO && kind <= SPOOL_EDGE_TABLE;
 }
 
-// Who called whom. Its counters: how often, the inclusive cost of each event, and where the target
-// is a linkage table's, the cost of the way through that, which is the caller's.
+// Caller and callee. Its counters: calls, the inclusive cost of each event, and if the target is in
+// a linkage table, the cost of the path through the table, which is the caller's.
 struct spool_edge {
     uint64_t target; // address of the first instruction
     uint32_t counter;
-    uint32_t plt;      // what tells the linkage table's entries apart; 0: the target is none
-    uint64_t site;     // address of the call or jump; 0: there is none
-    uint64_t function; // beginning of the target's, as the engine knows it
+    uint32_t plt;      // identifies the linkage table's entry; 0: the target is none
+    uint64_t site;     // address of the call or jump; 0: none
+    uint64_t function; // start of the target's function, as the engine knows it
     uint32_t site_map, target_map;
     uint8_t kind; // enum spool_edge_kind
     uint8_t len;  // of the call
     uint8_t reserved[2];
-    uint32_t from, to; // contexts of caller and target, if there are any
+    uint32_t from, to; // contexts of caller and target, or 0
     uint32_t unused;
 };
 
-// Rules for functions, in s_rules: each a letter, a number, a blank, a pattern for names ("": all)
-// and a NUL.
-#define SPOOL_RULE_CALLERS 'c' // so many callers tell its costs apart
-#define SPOOL_RULE_RECS    'r' // so many levels of recursion
-#define SPOOL_RULE_GROUP   'g' // functions of a group are one
-#define SPOOL_RULE_SKIP    's' // it is hidden
-#define SPOOL_RULE_TOGGLE  't' // collecting begins or ends with it
-#define SPOOL_RULE_BEFORE  'b' // a part of the profile is written when it is called
-#define SPOOL_RULE_AFTER   'a' // or when it has returned
-#define SPOOL_RULE_ZERO    'z' // all counts become 0 when it is called
+// Patterns of functions, in s_rules: each a letter, a number, a blank, a pattern for names ("":
+// all) and a NUL.
+#define SPOOL_RULE_CALLERS 'c' // separate costs by this many callers
+#define SPOOL_RULE_RECS    'r' // separate this many levels of recursion
+#define SPOOL_RULE_GROUP   'g' // treat the functions of a group as one
+#define SPOOL_RULE_SKIP    's' // hide the function
+#define SPOOL_RULE_TOGGLE  't' // collecting starts or stops at its entry
+#define SPOOL_RULE_BEFORE  'b' // write a part of the profile at its entry
+#define SPOOL_RULE_AFTER   'a' // or after its return
+#define SPOOL_RULE_ZERO    'z' // zero all counts at its entry
 
-// One open call: spool_frame_bytes() of it, in a thread's stack of them. The counter at
-// spool_header.calls is the address of the last one, those behind it are the thread's totals; with
-// contexts another one is 1 while nothing is collected, and behind that are the totals which hold.
-// Without contexts the one behind the totals is the slot, plus one, where replays keep the totals
-// of misses, and in its stack the part of each frame that says what they were before: another
-// one's, or its own; 0: there are no replays, and a frame has that when it is filled.
+// One open call: spool_frame_bytes() in a thread's call stack. The counter at spool_header.calls is
+// the address of the last frame; the thread's totals follow it. With contexts the next counter is 1
+// while nothing is collected, followed by the totals that apply. Without contexts the counter after
+// the totals is a slot, plus one: there the replay keeps the totals of misses, and in that slot's
+// stack the part of each frame with their values before the call. It may be another slot or the
+// thread's own. 0: there is no replay, and each frame that is filled has these values.
 struct spool_frame {
     uint32_t counter;  // of the edge
-    uint32_t plt;      // of the edge, until the linkage table has been left; and the flags below
+    uint32_t plt;      // of the edge, until the call leaves the linkage table; and the flags below
     uint64_t key;      // return address plus sp, and the flags below
     uint64_t sp;       // the stack pointer at the target's first instruction
     uint64_t before[]; // the complement of each total at the call
 };
 
-#define SPOOL_FRAME_FILLED (UINT64_C(1) << 63) // totals behind SPOOL_E_BI are there, too
-#define SPOOL_FRAME_SIGNAL (UINT64_C(1) << 62) // a handler's: the totals go back to these
+#define SPOOL_FRAME_FILLED (UINT64_C(1) << 63) // has the totals after SPOOL_E_BI, too
+#define SPOOL_FRAME_SIGNAL (UINT64_C(1) << 62) // a handler's: the totals are reset to these
 #define SPOOL_FRAME_LAZY   (UINT64_C(1) << 61) // in the resolver of a linkage table
 #define SPOOL_FRAME_FLAGS  (UINT64_C(7) << 61)
-// In plt: of a jump, which has the key of the frame below and ends with it; and in a linkage table,
-// when the totals behind SPOOL_E_BI are there.
+// In plt: a jump, which has the key of the frame below and ends with it; in a linkage table, the
+// frame has the totals after SPOOL_E_BI.
 #define SPOOL_FRAME_JUMP       0x40000000u
 #define SPOOL_FRAME_PLT_FILLED 0x80000000u
 #define SPOOL_FRAME_PLT        0x3fffffffu
 
-// With contexts, behind the totals of a frame.
+// With contexts, after the totals of a frame.
 struct spool_frame_context {
     uint32_t node;    // engine's number of the function
-    uint32_t context; // of the function's, or of that which hidden ones work for
-    // Frames, by their number in the stack, or ~0: that of the function on top of the stack of
-    // functions, in which one that calls itself stands once, and that of the one below
+    uint32_t context; // of the function, or of the one that a hidden function works for
+    // Indices of frames in the stack, or ~0: the frame of the function on top of the stack of
+    // functions (which has a function that calls itself once), and of the one below it
     uint32_t own, below;
-    uint32_t depth; // counter of how often the function is open; 0: it is not counted
+    uint32_t depth; // counter of the function's open calls; 0: they are not counted
     uint32_t flags;
 };
 
-#define SPOOL_FRAME_SKIPPED 1u // hidden: charged only while it is on top
+#define SPOOL_FRAME_SKIPPED 1u // hidden: counts only while it is on top
 #define SPOOL_FRAME_OFF     2u // nothing is collected
 
-// A stack of open calls that its thread has left for another one (coroutines): frames follow, the
-// first one first. These records stand behind the calls of the near slots' threads, one behind the
-// other; the one with no bytes is the end.
+// A saved call stack: its thread has switched to another one (coroutines). Its frames follow, the
+// oldest first. These records are consecutive, after the calls of the near slots; a record with 0
+// bytes is the end.
 struct spool_saved {
     uint64_t bytes;  // of this record
     uint64_t frames; // bytes; 0: it is free
@@ -374,7 +375,7 @@ struct spool_saved {
     uint64_t reserved[13];
 };
 
-// A power of two: none lies on two pages.
+// A power of two: no frame crosses a page.
 static inline uint32_t spool_frame_bytes(uint64_t run_flags)
 {
     uint32_t need =
@@ -385,19 +386,19 @@ static inline uint32_t spool_frame_bytes(uint64_t run_flags)
     return need <= 32 ? 32 : need <= 64 ? 64 : need <= 128 ? 128 : 256;
 }
 
-// Instructions 0..insn-1 of a block were executed `count` times without the block having been
-// counted (a fault in the middle, or the client left half-way).
+// Instructions 0..insn-1 of a block were executed `count` times without counting the block (a fault
+// in the middle, or a block that the client left early).
 struct spool_partial {
     uint32_t block; // offset of the spool_block in the blocks area, divided by 8
     uint32_t insn;
     uint64_t count;
-    uint32_t context; // that it was in
-    uint32_t slot;    // the thread's
+    uint32_t context;
+    uint32_t slot; // of the thread
 };
 
 // The processor that the program is shown (--cpu).
 #define SPOOL_CPUID_MAX 64u
-#define SPOOL_CPUID_ANY UINT32_MAX // as `sub`: the leaf has no further ones
+#define SPOOL_CPUID_ANY UINT32_MAX // as `sub`: the leaf has no subleaves
 
 struct spool_cpuid {
     uint32_t leaf, sub, a, b, c, d;
@@ -411,15 +412,15 @@ struct spool_cpu {
     struct spool_cpuid leaf[SPOOL_CPUID_MAX];
 };
 
-// What is asked of a running program from outside (quern control): whoever may write the spool puts
-// it here, counts `asked` up, and sends one of the program's threads the signal, again and again
-// until it has been taken.
+// Requests to a running program (quern control). A process that may write the spool stores the
+// request here, increments `asked`, and sends the signal to one of the program's threads repeatedly
+// until the request is taken.
 enum spool_ask {
     SPOOL_ASK_DUMP, // a part of the profile; hint: of its "desc: Trigger:"
     SPOOL_ASK_ZERO,
-    SPOOL_ASK_COUNT,     // instructions are counted from now on
-    SPOOL_ASK_COUNT_NOT, // or not any more
-    SPOOL_ASK_KILL,      // the program dies of SIGKILL, its profile is written
+    SPOOL_ASK_COUNT,     // count instructions from now on
+    SPOOL_ASK_COUNT_NOT, // stop counting
+    SPOOL_ASK_KILL,      // write the profile, then die of SIGKILL
 };
 
 #define SPOOL_ASK_SIGNAL 33
@@ -430,7 +431,7 @@ struct spool_control {
     uint32_t what;                   // enum spool_ask
     int32_t result;                  // 0 or -errno
     uint32_t counts;                 // whether instructions are counted now
-    uint32_t hears; // the engine has a handler for the signal; else it would end the program
+    uint32_t hears; // the engine has a handler for the signal, which else would end the program
     char hint[1000];
 };
 
@@ -446,7 +447,7 @@ struct spool_header {
     struct spool_geometry i1, d1, ll;
     uint32_t dumps; // parts that were written before this one
 
-    // Cursors. Written after the record they cover.
+    // Cursors. Written after the record that they cover.
     uint64_t text_used;   // bytes
     uint64_t maps_used;   // records
     uint64_t blocks_used; // bytes
@@ -470,37 +471,37 @@ struct spool_header {
     uint32_t s_desc;         // the three "desc:" lines, newline separated
     uint32_t s_dump_counts;  // --dump-counts=FILE
     uint32_t s_library_path; // LD_LIBRARY_PATH of `quern run`, for the finisher
-    // Seccomp filters that the program starts with: for each, the oldest first, the number of its
-    // instructions (u64), then these (8 bytes each); seccomp_bytes in all.
+    // Seccomp filters that the program starts with, the oldest first: for each the number of its
+    // instructions (u64), then the instructions (8 bytes each); seccomp_bytes in all.
     uint32_t s_seccomp;
     uint32_t seccomp_bytes;
     uint32_t s_dump_code;    // --dump-code=FILE
     uint32_t s_symbol_cache; // folder of the symbol cache, for the finisher
     uint32_t s_cpu;          // --cpu as given
-    uint32_t s_cpuinfo;      // what /proc/cpuinfo says of one processor, behind its number
+    uint32_t s_cpuinfo;      // one processor's entry in /proc/cpuinfo, after its number
     // --reproducible: the environment that the program gets, each string with its NUL
     uint32_t s_env, env_bytes;
     // --children=merge: the folder where profiles are collected until the process tree_pid, the
     // first of the run, ends.
     uint32_t s_tree, tree_pid;
     uint32_t s_rules, patterns_bytes; // see SPOOL_RULE_CALLERS
-    uint32_t every_blocks;         // --dump-every-bb: a part after so many blocks; 0: none
+    uint32_t every_blocks;            // --dump-every-bb: a part every so many blocks; 0: none
     uint32_t systime_unit;         // ns in a unit of sysTime
-    uint32_t replayer; // process that replays (--replay): it may outlive the client; 0: none
+    uint32_t replayer; // pid of the replayer (--replay), which may outlive the client; 0: none
     // Absolute path of quern-finish, which is tried before s_quern; 0: none.
     uint32_t s_finisher;
     uint32_t s_trace; // --trace-refs=FILE
-    uint32_t s_translations; // folder of translations that are kept between runs; 0: none are
+    uint32_t s_translations; // folder of the persistent cache; 0: none
     uint32_t s_reserved;
 
-    // Where messages and the summary go; the engine keeps it out of the client's sight.
+    // Where messages and the summary go; the engine hides it from the client.
     int32_t log_fd;
     uint32_t cache_kib;    // --cache-size: size of the code cache
-    uint32_t stress_us;    // --stress: preempt every thread every so many microseconds; 0 off
-    uint32_t stress_flush; // --stress-flush: flush the code cache after so many translations; 0 off
+    uint32_t stress_us;    // --stress: preempt every thread every so many microseconds; 0: off
+    uint32_t stress_flush; // --stress-flush: flush the code cache after n translations; 0: off
 
     // Statistics for -v. Updated by the engine, monotonic.
-    uint64_t n_translated; // blocks translated, again included
+    uint64_t n_translated; // blocks translated, retranslations included
     uint64_t n_translated_insns;
     uint64_t ns_translating;
     uint64_t n_dispatch; // exits to the dispatcher
@@ -512,42 +513,42 @@ struct spool_header {
     uint64_t n_stepped;    // instructions executed by single-stepping
     uint64_t n_slow_syscalls;
     uint64_t code_bytes; // bytes of code cache emitted
-    uint64_t edges_used; // records; a cursor as those above
+    uint64_t edges_used; // records; a cursor like those above
     uint32_t calls;      // with --calls=yes: see struct spool_frame
-    // Counter of slots in which the process that replays counts: the number of the thread's own,
-    // plus one; elsewhere it is 0. 0: there are no such.
+    // Index of a counter that is set in the slots in which the replayer counts: the thread's slot,
+    // plus one; 0 in other slots. 0: there is no replayer.
     uint32_t owner;
-    // Executions of blocks, for "desc: Timerange:". Of counters that have become 0 since; and as
-    // many as there were when the last part was written.
+    // Executions of blocks, for "desc: Timerange:": those whose counters have been zeroed, and the
+    // number when the last part was written.
     uint64_t n_blocks_gone, n_blocks_dumped;
     uint64_t n_superblocks, n_superblock_blocks; // and the blocks in them
-    uint64_t n_kept;        // fragments that an earlier run has made
-    uint64_t n_kept_saved;  // that were written for later ones
-    // Full buffers that were handed over to another process, and that their thread replayed.
+    uint64_t n_kept;                             // fragments from the persistent cache
+    uint64_t n_kept_saved;                       // fragments written to it
+    // Full record buffers handed over to the replayer, and replayed by their own thread.
     uint64_t n_handed, n_replayed;
-    uint64_t n_helped; // references to LL of what was handed over, simulated by their thread
+    uint64_t n_helped; // LL references of handed-over buffers, simulated by their own thread
     uint64_t n_reserved[8];
-    // When `quern run` began, ns since 1970: a module modified later is remarked upon.
+    // Start of `quern run`, ns since 1970: a warning is printed for modules modified later.
     uint64_t start_time;
 
-    // Forked children that have copied this spool: a parent waits for its child's step, so that the
-    // child inherits the counts of the moment of the fork. A futex word.
+    // Number of forked children that have copied this spool: a parent waits until its child has
+    // copied the counts as of the fork. A futex word.
     uint32_t fork_copied;
     uint32_t reserved_end;
 
-    // The signals that the program starts with blocked. Whoever executes the engine blocks all
-    // first, so that none ends the process while a new spool holds nothing and nobody could finish
-    // it; the engine opens the mask once it can.
+    // The signals that the program starts with blocked. Before the exec of the engine all signals
+    // are blocked: none may end the process while the new spool is empty and could not be finished.
+    // The engine unblocks them once it can finish it.
     uint64_t start_mask;
 
-    struct spool_cpu cpu; // an exec's new image is shown the same
+    struct spool_cpu cpu; // also for programs that this one executes
 
     struct spool_control control;
 };
 
-// --dump-code: what was translated lies beside the spool, in <spool>.code: one record behind the
-// other, each of a struct spool_code, its instructions, its parts, and the host's bytes. A record
-// that is not complete ends the file.
+// --dump-code: translations are written beside the spool, to <spool>.code: consecutive records,
+// each a struct spool_code, its instructions, its parts, and the host code. An incomplete record
+// ends the file.
 #define SPOOL_CODE_SUFFIX ".code"
 #define SPOOL_CODE_MAGIC  0x45444f43u // "CODE"
 
@@ -555,7 +556,7 @@ struct spool_code {
     uint32_t magic;
     uint32_t bytes;        // of host code
     uint64_t pc, hpc;      // client address, 0 for a stub; host address
-    uint32_t insns, parts; // how many struct spool_code_insn and struct spool_code_part follow
+    uint32_t insns, parts; // numbers of struct spool_code_insn and struct spool_code_part
     char name[32];         // of a stub
 };
 
@@ -567,20 +568,20 @@ struct spool_code_insn {
 enum spool_code_kind {
     SPOOL_CODE_HEAD, // before the first instruction
     SPOOL_CODE_MAIN,
-    SPOOL_CODE_COLD, // behind the main path
-    SPOOL_CODE_DATA, // no code: words for a helper
-    SPOOL_CODE_EXIT, // the stub of an exit; insn is the exit's number
-    SPOOL_CODE_WATCH, // notes who goes there
+    SPOOL_CODE_COLD,  // after the main path
+    SPOOL_CODE_DATA,  // no code: words for a helper
+    SPOOL_CODE_EXIT,  // the stub of an exit; insn is the exit's number
+    SPOOL_CODE_WATCH, // notes that the fragment is entered
 };
 
-// What begins at an offset of the host's bytes.
+// A part of the host code, from an offset on.
 struct spool_code_part {
     uint32_t off;
     uint16_t insn;
     uint16_t kind; // enum spool_code_kind
 };
 
-// Number of counters that one instruction owns, given the run's flags; they lie in this order:
+// The counters that one instruction owns, given the run's flags, in this order:
 //   REP with F_REP_CACHEGRIND: extra Ir, extra Bc (only with branch simulation)
 //   FETCH with cache simulation: I1mr, ILmr
 //   DYN with cache simulation: extra Dr, extra Dw
@@ -633,7 +634,7 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
     return c;
 }
 
-// What spool_block.hash is of: the bytes of its instructions, and how many these are.
+// spool_block.hash: of the bytes of its instructions, and of their number.
 #define SPOOL_HASH_BEGIN UINT32_C(2166136261)
 
 static inline uint32_t spool_hash_bytes(uint32_t h, const uint8_t *p, uint32_t n)
@@ -648,15 +649,15 @@ static inline uint32_t spool_code_hash(const uint8_t *code, uint32_t bytes, uint
     return spool_hash_bytes(SPOOL_HASH_BEGIN, code, bytes) ^ insns;
 }
 
-_Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
+_Static_assert(sizeof(struct spool_insn) == 4, "packed after its block");
 _Static_assert(SPOOL_MAPS_MAX <= 1u << 17, "numbered by a block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
 _Static_assert(sizeof(struct spool_edge) == 56, "array in the edges area");
-_Static_assert(sizeof(struct spool_saved) == 256, "frames behind it lie as they do in a stack");
+_Static_assert(sizeof(struct spool_saved) == 256, "frames after it are aligned as in a stack");
 _Static_assert(sizeof(struct spool_frame) == 24, "read by translated code");
-_Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "one behind the other");
+_Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "consecutive");
 _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= SPOOL_THREADS_OFF,
-               "one behind the other");
+               "consecutive");
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_kept) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");

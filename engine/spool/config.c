@@ -48,13 +48,13 @@ static u32 processors(void)
     return n;
 }
 
-// Frames and contexts are found at the ends of blocks.
+// The call graph needs the ends of all blocks.
 static bool may_superblock(const struct tb_config *c)
 {
     return !c->calls && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) && !c->each_block && c->chain;
 }
 
-// How long vectors may be, in bytes, by which sets are searched.
+// Bytes of the vectors with which sets are searched.
 static u32 vectors(void)
 {
     if ((spool->flags & SPOOL_F_NO_VECTORS) || spool->i1.assoc > 32 || spool->d1.assoc > 32 ||
@@ -65,21 +65,21 @@ static u32 vectors(void)
     return cpu.avx2 ? 32 : 0;
 }
 
-// With all else known. What is fastest: where there are two processors, another process; with one,
-// simulating in batches if misses are made by vectors; and else at each reference.
+// Called last. The fastest choice: with two processors another process; with one, batches if sets
+// are searched with vectors, otherwise each reference at once.
 static void config_replay(struct tb_config *c)
 {
     u64 how = spool->flags & SPOOL_F_REPLAY_AUTO;
     bool serial = spool->flags & SPOOL_F_SERIALIZE, two = processors() >= 2;
-    // Ways of both are numbers of 16 bits, of I1 not all of them, and lines of D1 found by bits of
-    // 32.
+    // Numbers of ways have 16 bits (for I1 not all values are used), and lines of D1 are found by
+    // 32 bits.
     bool stamps = c->fast_tags && !serial && !(spool->flags & SPOOL_F_NO_ROUTINES) &&
                   spool->i1.size / spool->i1.line < 65536 &&
                   spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
 
     if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors())))
         how = 0;
-    // Whose call a reference is made in is found in another way then.
+    // With these, the call of a reference is determined at the reference.
     if (c->calls && (spool->flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD)))
         how = 0;
     c->defer = how != 0;
@@ -92,7 +92,7 @@ static void config_replay(struct tb_config *c)
     c->vectors = c->stamps ? vectors() : 0;
 }
 
-void config_init(u64 i1_room, u64 d1_room)
+void config_init(u64 i1_bytes, u64 d1_bytes)
 {
     struct tb_config *c = &tb_config;
 
@@ -122,15 +122,15 @@ void config_init(u64 i1_room, u64 d1_room)
             c->min_line = spool->d1.line;
         if (spool->ll.line < c->min_line)
             c->min_line = spool->ll.line;
-        // A set of D1 must fit into the eight lines that an index can be scaled by, and a shorter
-        // line of LL would have to know which bytes of D1's were referenced.
+        // A set of D1 must fit into eight lines, the largest scale of an index. If LL's lines were
+        // shorter than D1's, LL would need to know which bytes of D1's line were referenced.
         while (c->d1_scale < 3 && (u64)spool->d1.line << c->d1_scale < spool->d1.assoc * 8ul)
             c->d1_scale++;
         c->i1_fast =
-            c->fast_tags && c->i1_sets >= 2 && (u64)c->i1_sets * spool->i1.assoc * 4 <= i1_room;
+            c->fast_tags && c->i1_sets >= 2 && (u64)c->i1_sets * spool->i1.assoc * 4 <= i1_bytes;
         c->d1_fast = c->fast_tags && c->d1_sets >= 2 && spool->ll.line >= spool->d1.line &&
                      (u64)spool->d1.line << c->d1_scale >= spool->d1.assoc * 8ul &&
-                     (u64)c->d1_sets * spool->d1.line << c->d1_scale <= d1_room;
+                     (u64)c->d1_sets * spool->d1.line << c->d1_scale <= d1_bytes;
         c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
         config_replay(c);
     } else {

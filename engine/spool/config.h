@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a run's options say, as translated code and the simulators need it: read from the spool
-// once, before anything runs.
+// A run's options in the form that translated code and the simulators need: read from the spool
+// once, before any client code runs.
 #ifndef QUERN_ENGINE_CONFIG_H
 #define QUERN_ENGINE_CONFIG_H
 
@@ -8,48 +8,48 @@
 
 struct tb_config {
     bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
-    bool forms;            // decoded instructions are remembered
-    bool each_block;       // the dispatcher sees each: --dump-every-bb
-    bool defer;            // record, simulate later: --replay
-    bool replayer;         // and in another process
-    u32 replayer_beside;   // while no more threads run than that; 0: however many there are
-    bool replayer_split;   // and its threads do LL's part while they would wait
-    bool clerk;            // a process that forks again and again may have one
-    bool watched;          // a process replays what is left after SIGKILL
-    u32 recordbuf_size;    // bytes of a thread's buffer
+    bool forms;            // decoded instructions are cached
+    bool each_block;       // every block goes to the dispatcher: --dump-every-bb
+    bool defer;            // record now, simulate later: --replay
+    bool replayer;         // replay in another process
+    u32 replayer_beside;   // only while at most this many threads run; 0: always
+    bool replayer_split;   // threads that wait for the replayer simulate LL
+    bool clerk;            // a background finisher for a process that forks repeatedly
+    bool watched;          // a process salvages the records after SIGKILL
+    u32 recordbuf_size;    // bytes of a thread's record buffer
     bool values;           // record registers, not addresses
-    bool superblocks;      // blocks that follow each other become one fragment
-    bool watch;            // for these it is noted which blocks are entered: nothing is recorded
-    bool hotblocks_all;    // from their first execution on
-    bool stamps;           // and replay by generated code, with caches that know recency by stamps
-    u32 vectors;           // bytes of those by which these search sets; 0: none
-    bool i1_fast, d1_fast; // geometry allows the inline check
+    bool superblocks;      // consecutive blocks become one fragment
+    bool watch;            // superblocks by noting which blocks are entered: nothing is recorded
+    bool hotblocks_all;    // note blocks from their first execution on
+    bool stamps;           // replay by generated code, with caches that keep recency as stamps
+    u32 vectors;           // bytes of the vectors with which routines search sets; 0: none
+    bool i1_fast, d1_fast; // the geometry allows the inline check
     u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
     u32 i1_shift, i1_sets, d1_shift, d1_sets;
     u32 d1_mask;     // of the address, giving the byte offset of its set, before scaling
-    u32 min_line;    // references are clipped to it
+    u32 min_line;    // references are split at this line size
     bool shown;      // --cpu: the program is shown another processor
-    u32 xstate_mask; // and xsave moves these of its states; 0: whatever it says
+    u32 xstate_mask; // states that xsave saves then; 0: those that the program asks for
     bool calls;      // the call graph
-    bool jumps;      // and the jumps within functions
-    bool contexts;   // calls and returns all go to C, for contexts
-    // with it: events, those of them that every block adds to, bytes of a frame, and the counter
-    // where the last frame's address is (callgraph/calls.h)
+    bool jumps;      // and jumps within functions
+    bool contexts;   // all calls and returns go to C, for contexts
+    // with calls: number of events, of those that every block adds to, bytes of a frame, and the
+    // counter that holds the last frame's address (callgraph/calls.h)
     u32 calls_events, calls_often, calls_frame, calls_top;
     u64 flags;   // spool flags
-    bool counts; // what is translated is counted: client requests switch that (syscalls/counting.c)
-    u32 sink;    // a counter that nobody reads, of blocks that are not
+    bool counts; // translated code counts: client requests switch this (syscalls/counting.c)
+    u32 sink;    // an unused counter, for blocks that do not count
 };
 extern struct tb_config tb_config;
 
-// With the spool mapped. d1_room, i1_room: bytes that a thread's area has for the tags that
-// translated code looks at.
-void config_init(u64 i1_room, u64 d1_room);
+// After the spool is mapped. i1_bytes, d1_bytes: size of a thread area's tags that translated code
+// checks.
+void config_init(u64 i1_bytes, u64 d1_bytes);
 
-// There is no memory for recording: without, if --replay=auto. Whether that is so.
+// There is no memory for record buffers: does not record if --replay=auto. Whether it did so.
 bool config_no_replay(void);
 
-// Translated code counts from now on, or is the client's alone.
+// Translated code counts from now on, or does not.
 void config_count(bool on);
 
 #endif

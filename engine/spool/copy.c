@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Copies of the spool (copy.h): with the counts so far for a forked child, without them for what
-// this process executes. Written, not mapped: a copy is sparse as its original is, and pages that
-// hold nothing are left out.
+// Copies of the spool (copy.h): with the counts so far for a forked child, without them for an
+// executed program. Written, not mapped: a copy is sparse like its original, and empty pages are
+// left out.
 #include "engine/spool/copy.h"
 
 #include "engine/base/clientmem.h"
@@ -15,7 +15,7 @@
 
 #define NAMES_MAX 1000
 
-// The name number i that the spool of a process may have.
+// The i-th possible name of a process's spool.
 static void name_file(char *path, u64 size, s32 pid, int i)
 {
     const char *dir = spooler_string(spool->s_spool_dir);
@@ -26,8 +26,8 @@ static void name_file(char *path, u64 size, s32 pid, int i)
         nolibc_format(path, size, "%s/quern.spool.%d", dir, pid);
 }
 
-// A new file in the folder for spools, its path in path. The name is as `quern run` makes it, so
-// that `quern recover` finds all of them. The descriptor, close-on-exec, or -errno.
+// A new file in the folder for spools, its path in path. `quern run` uses the same names, by which
+// `quern recover` finds all spools. Returns the descriptor, close-on-exec, or -errno.
 static int new_file(s32 pid, char *path, u64 size)
 {
     for (int i = 0; i < NAMES_MAX; i++) {
@@ -39,15 +39,14 @@ static int new_file(s32 pid, char *path, u64 size)
     return -EEXIST;
 }
 
-// Writes what lies at addr to the same place of another file, without the pages that hold nothing.
-// 0 or -errno.
+// Writes the memory at addr to the same offset of another file, without empty pages. 0 or -errno.
 static long copy_out(int fd, const void *addr, u64 bytes, u64 offset)
 {
     const u8 *from = addr;
 
     for (u64 done = 0; done < bytes;) {
         u64 run = 0;
-        // As many pages as hold something, in one call.
+        // Consecutive pages that are not empty, in one call.
         while (done + run < bytes) {
             const u64 *word = (const u64 *)(const void *)(from + done + run);
             u64 n = bytes - done - run < PAGE_SIZE ? bytes - done - run : PAGE_SIZE, i = 0;
@@ -72,8 +71,8 @@ static long copy_out(int fd, const void *addr, u64 bytes, u64 offset)
     return 0;
 }
 
-// Opens a file for a spool of this process and makes it large enough. -errno; the file is gone
-// then.
+// Opens a file for a spool of this process and makes it large enough. On -errno the file is
+// removed.
 static int open_copy(s32 pid, char *path, u64 path_size, u64 *size, u64 want)
 {
     int fd = new_file(pid, path, path_size);
@@ -90,21 +89,20 @@ static int open_copy(s32 pid, char *path, u64 path_size, u64 *size, u64 want)
     return fd;
 }
 
-// With --children=merge a child begins with none; with --calls=yes it takes those, which say what
-// is open, and makes 0 of what is counted.
+// With --children=merge a child starts with no counts. With --calls=yes it copies the counters,
+// which hold its open calls, and zeroes the counts.
 static bool copies_counters(const struct spool_header *h)
 {
     return !(h->flags & SPOOL_F_MERGE) || (h->flags & SPOOL_F_CALLS);
 }
 
-// Of those that may have open calls, the slot behind this one. The last is that of stacks that were
-// left.
+// The next slot that may have open calls. The last one is for saved call stacks (spool_saved).
 static u32 stack_next(u32 slot, u64 threads_used)
 {
     return slot + 1 < threads_used || slot == SPOOL_THREADS_MAX ? slot + 1 : SPOOL_THREADS_MAX;
 }
 
-// All but the header.
+// Everything but the header.
 static long copy_contents(int fd, const struct spool_header *h)
 {
     long ret = copy_out(fd, spooler_at(SPOOL_TEXT_OFF), h->text_used, SPOOL_TEXT_OFF);
@@ -130,19 +128,19 @@ static long copy_contents(int fd, const struct spool_header *h)
     return ret;
 }
 
-// A child that is killed before it has copied would be waited for in vain: the wait is bounded.
+// The wait is bounded: a child may be killed before it has copied.
 static void wait_for_child(u32 before)
 {
     struct k_timespec step = { 0, 20 * 1000 * 1000 };
 
-    if (spooler_lost) // the child does not have this memory in common with us
+    if (spooler_lost) // the child does not share this memory
         return;
     for (u32 i = 0; i < 150 && __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE) == before;
          i++)
         sys_futex(&spool->fork_copied, FUTEX_WAIT, before, &step);
 }
 
-// --children=merge: what was counted so far is in the parent's, and is to be there once.
+// --children=merge: the counts so far are in the parent's spool, and must be counted once.
 static void take_header(struct spool_header *h)
 {
     *h = *spool;
@@ -176,8 +174,8 @@ void copy_fork_parent(struct copy_fork *c, bool forked)
     }
 }
 
-// A file that its parent has made gets the child's own name. Where nothing can be renamed without
-// putting away what has that name, it keeps the other one.
+// A file that the parent has made gets the child's own name. If the rename would replace another
+// file, the file keeps its name.
 static void rename_copy(char *path, s32 pid)
 {
     char to[4096];
@@ -193,7 +191,7 @@ static void rename_copy(char *path, s32 pid)
     }
 }
 
-// In the child, while its mapping is still the parent's: the parent may count on.
+// In the child, while it still maps the parent's spool: the parent may go on.
 static void fork_copy_done(void)
 {
     __atomic_add_fetch(&spool->fork_copied, 1, __ATOMIC_RELEASE);
@@ -216,8 +214,8 @@ static void detach_stack(u32 slot)
         engine_die("no memory for the open calls of a forked child: error %ld", -to);
 }
 
-// Memory of this process alone in the place of the parent's spool, with what the engine looks up
-// there: strings, mappings and blocks, but no counts.
+// Replaces the parent's spool by private memory with the data that the engine reads: strings,
+// mappings and blocks, but no counts.
 static void detach(const struct spool_header *h)
 {
     const u64 used[AREA_COUNT] = { SPOOL_TEXT_OFF + h->text_used,
@@ -226,7 +224,7 @@ static void detach(const struct spool_header *h)
                                    h->edges_used * sizeof(struct spool_edge) };
 
     spooler_lost = true;
-    for (u32 i = AREA_COUNT; i-- > 0;) { // the header last: the parent looks at it
+    for (u32 i = AREA_COUNT; i-- > 0;) { // the header last: the parent reads it
         u64 bytes = spooler_areas[i].mapped;
         if (!bytes)
             continue;
@@ -252,8 +250,8 @@ static void detach(const struct spool_header *h)
         detach_stack(slot);
 }
 
-// By the child itself. The header is copied first: appends of the parent's other threads that
-// happen meanwhile lie beyond its cursors. 0, or -errno, and then there is no file.
+// The copy by the child itself. The header is copied first: what the parent's other threads append
+// meanwhile is beyond its cursors. 0, or -errno, and then there is no file.
 static long copy_late(struct copy_fork *c, s32 pid, bool shares_fds)
 {
     long ret;
@@ -261,7 +259,7 @@ static long copy_late(struct copy_fork *c, s32 pid, bool shares_fds)
     take_header(&c->h);
     c->fd = open_copy(pid, c->path, sizeof(c->path), &c->size, spooler_file_size);
     if (c->fd == -EMFILE && !shares_fds) {
-        // The parent's is of no use any more, and takes the place of one.
+        // The parent's descriptor is not needed any more, and frees a number.
         fds_drop_spool();
         c->fd = open_copy(pid, c->path, sizeof(c->path), &c->size, spooler_file_size);
     }
@@ -275,7 +273,7 @@ static long copy_late(struct copy_fork *c, s32 pid, bool shares_fds)
     return ret;
 }
 
-// Of a copy that is complete: a file with a header can be recovered.
+// Written last, when the copy is complete: a file with a header can be recovered.
 static long put_header(struct copy_fork *c, s32 pid, s32 parent_pid)
 {
     struct spool_header *h = &c->h;
@@ -284,7 +282,7 @@ static long put_header(struct copy_fork *c, s32 pid, s32 parent_pid)
     h->parent_pid = parent_pid;
     h->flags |= SPOOL_F_FORKED;
     h->flags &= ~(u64)SPOOL_F_EXECED;
-    h->control.taken = h->control.answered = h->control.asked; // of its parent
+    h->control.taken = h->control.answered = h->control.asked; // the parent's requests
     return sys_pwrite(c->fd, h, sizeof(*h), 0) == sizeof(*h) ? 0 : -EIO;
 }
 
@@ -303,7 +301,7 @@ void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
         sys_close(c->fd);
         sys_unlink(c->path);
     }
-    if (ret) { // natively it would go on, and so it does here
+    if (ret) { // the child goes on, as it would natively
         engine_msg(
             "warning: this forked child is not profiled, its spool cannot be made: error %ld",
             -ret);
@@ -339,7 +337,7 @@ void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
     log_own();
 }
 
-// Appends a string to the text area of the file fd, whose header is h; its offset in *at_text.
+// Appends a string to the text area of the file fd, whose header is h; sets *at_text to its offset.
 static long text_out(int fd, struct spool_header *h, const char *s, u32 *at_text)
 {
     u64 n = strlen(s) + 1;
@@ -353,8 +351,8 @@ static long text_out(int fd, struct spool_header *h, const char *s, u32 *at_text
     return 0;
 }
 
-// The command line, as `quern run` writes it: the arguments joined by blanks, line ends made
-// blanks. They are the client's memory, of any length.
+// The command line, as `quern run` writes it: the arguments joined by blanks, line ends replaced by
+// blanks. The arguments are in client memory, of any length.
 static long command_out(int fd, struct spool_header *h, const u64 *argv)
 {
     u64 pos = h->text_used;
@@ -404,7 +402,7 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
         return fd;
     long len = sys_call2(SYS_getcwd, (u64)cwd, sizeof(cwd));
 
-    // Strings of this run are copied whole, those of the new one come behind them.
+    // All strings of this run, followed by those of the new one.
     long ret = copy_out(fd, spooler_at(SPOOL_TEXT_OFF), h.text_used, SPOOL_TEXT_OFF);
     if (!ret)
         ret = text_out(fd, &h, program, &h.s_program);
@@ -430,7 +428,7 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     h.maps_used = h.blocks_used = h.counters_used = h.partial_used = h.threads_used = 0;
     h.block_count = 0;
     h.s_seccomp = h.seccomp_bytes = 0;
-    h.s_env = h.env_bytes = 0; // its caller gives it one
+    h.s_env = h.env_bytes = 0; // the exec passes an environment
     memset(&h.n_translated, 0, sizeof(h) - offsetof(struct spool_header, n_translated));
     h.cpu = spool->cpu;
     if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
@@ -443,7 +441,7 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     return fd;
 }
 
-// Behind the text of a copy. 0: there is no room.
+// Appends to the text of a copy. 0: there is no space.
 static u32 add_text(int fd, struct spool_header *h, const char *s)
 {
     u64 at = h->text_used, bytes = strlen(s) + 1;

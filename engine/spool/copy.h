@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process gets a spool of its own: a forked child one with the counts so far, what is executed
-// one without. Called by process/fork.c and process/exec.c.
+// Makes spools for new processes: for a forked child with the counts so far, for an executed
+// program without. Called by process/fork.c and process/exec.c.
 #ifndef QUERN_ENGINE_COPY_H
 #define QUERN_ENGINE_COPY_H
 
@@ -12,35 +12,35 @@ struct copy_fork {
     struct spool_header h; // as it was before the fork
     u64 size;
     int fd;     // -1: the child makes its own
-    u32 before; // copies that children have made themselves
+    u32 before; // copies that children had made themselves
     char path[4096];
 };
 
 // In the parent before the fork, all other threads stopped: makes the file with the counts so far.
-// What is to be copied is in the parent's page table, not in the child's: a page that a child
-// touches costs up to 12 us, and there are two or three hundred. shares_fds: the child will have
-// its descriptors in common with the parent; then, with --no-early-copy, and where no file can be
-// made, the child has to do it.
+// The pages to copy are in the parent's page table, not in the child's: in a child the first touch
+// of a page costs up to 12 us, and there are two or three hundred. shares_fds: the child will share
+// its descriptors with the parent. Then, with --no-early-copy, and if no file can be made, the
+// child makes the copy.
 void copy_fork_before(struct copy_fork *c, bool shares_fds);
-// Behind it in the parent. forked: there is a child. Waits (at most 3 s) for one that copies the
-// counts itself, so that nothing the parent executes behind the fork is in them.
+// In the parent after the fork. forked: there is a child. Waits (at most 3 s) for a child that
+// copies the counts itself: nothing that the parent executes after the fork may be in them.
 void copy_fork_parent(struct copy_fork *c, bool forked);
-// In the child (memory not shared with the parent), before anything is counted: its spool file is
-// mapped where the parent's was. parent_pid is the process that forked. Where no file can be made
-// (limits, a full disk) the child goes on without one, as it would natively, with a warning.
+// In the child (memory not shared with the parent), before it counts anything: maps its spool file
+// in place of the parent's. parent_pid is the process that forked. If no file can be made (limits,
+// a full disk), the child goes on without one, as it would natively, with a warning.
 void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds);
 
-// A new spool file for what this process is about to execute: the options and strings of this one,
-// no counts. argv are addresses of the strings of the new command line, ended by 0. The descriptor,
-// close-on-exec, or -errno; the file's path in path.
+// A new spool file for the program that this process is about to execute: this process's options
+// and strings, no counts. argv has the addresses of the new command line's strings, ended by 0.
+// Returns the descriptor, close-on-exec, or -errno; the file's path in path.
 int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_size);
 
-// A copy with the counts so far, with the world stopped, for a finisher: a part of the profile that
-// goes to `output` (as --callgrind-out-file has it), with one "desc:" line more. The descriptor,
-// close-on-exec, or -errno; the file's path in path.
+// A copy with the counts so far, for a finisher: a part of the profile that goes to `output` (in
+// the form of --callgrind-out-file), with one more "desc:" line. The world is stopped. Returns the
+// descriptor, close-on-exec, or -errno; the file's path in path.
 int copy_for_dump(const char *output, const char *desc, char *path, u64 path_size);
 
-// The signals that the program of such a spool starts with blocked. 0 or -errno.
+// Sets the signals that the program of such a spool starts with blocked. 0 or -errno.
 long copy_set_start_mask(int fd, u64 mask);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The environment that the run started with (environ.h). Kept apart because the client may change
-// its own.
+// The environment of the start (environ.h). A copy, because the client may change its own.
 #include "engine/spool/environ.h"
 
 #include "engine/base/heap.h"
@@ -10,8 +9,8 @@
 static char **saved;
 static char **finisher;
 
-// What the loader is told for the client's sake is not for the finisher: libraries to be loaded
-// before all others, or to list them and end. Where its own libraries are, `quern run` knew.
+// The finisher must not get variables that are for the client's loader: libraries to preload, or a
+// request to list libraries and exit. `quern run` knows the path of the finisher's libraries.
 static void make_finisher(u64 n)
 {
     static const char name[] = "LD_LIBRARY_PATH=";

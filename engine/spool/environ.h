@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The environment that the run started with: for the finisher, and for the names of log files.
+// The environment of the start: for the finisher, and for the names of log files.
 #ifndef QUERN_ENGINE_ENVIRON_H
 #define QUERN_ENGINE_ENVIRON_H
 
@@ -9,7 +9,7 @@ void environ_save(char *const *envp);
 // That environment, ended by NULL; NULL before environ_save().
 char *const *environ_start(void);
 
-// The same as the finisher gets it: without what is for the client's loader, with the
+// The finisher's environment: the same without variables for the client's loader, with the
 // LD_LIBRARY_PATH of `quern run`.
 char *const *environ_finisher(void);
 

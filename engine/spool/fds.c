@@ -2,10 +2,10 @@
 // The engine's own file descriptors (fds.h): the spool, the log, the finisher's program, the
 // root folder, and the reference trace.
 //
-// They lie at or above FDS_BASE where the hard limit allows it, with the soft limit raised for the
-// moment of the dup: above what programs number themselves, yet low enough that the kernel's
-// descriptor table, which is copied at every fork, stays small (a table that reaches to a million
-// costs 8 MiB at each fork).
+// Their numbers are FDS_BASE or higher if the hard limit allows it; the soft limit is raised during
+// the dup. That is above the numbers that programs choose, and low enough to keep the kernel's
+// descriptor table small, which is copied at every fork (a table for a million descriptors costs 8
+// MiB at each fork).
 #include "engine/spool/fds.h"
 
 #include "engine/base/nolibc.h"
@@ -17,15 +17,15 @@
 enum { FD_SPOOL, FD_LOG, FD_FINISHER, FD_ROOT, FD_TRACE, FD_COUNT };
 _Static_assert(FD_COUNT == FDS_MAX, "fds_sorted");
 
-// What a descriptor was when it was made. Another process may have the table in common with this
-// one (CLONE_FILES) and close it, or make the number its own.
+// The file of each descriptor when it was made. Another process may share the descriptor table
+// (CLONE_FILES) and close it, or reuse the number.
 static struct fds_saved held = {
     { { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 } }
 };
 
 u32 fds_window[3] = { ~0u, 0, 1 };
 
-// Each end is written by itself: for a moment calls that do not concern us may leave the gate.
+// Each end is written separately: for a moment, calls on other descriptors may leave the gate.
 static void make_window(void)
 {
     u32 from = ~0u, to = 0, digits = 1;
@@ -43,8 +43,7 @@ static void make_window(void)
     __atomic_store_n(&fds_window[2], digits, __ATOMIC_RELAXED);
 }
 
-// Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours.
-// False: not lifted.
+// Raises the limit on descriptors: to its hard value, or, if permitted, to ours. False: not raised.
 static bool lift(const struct k_rlimit *limit)
 {
     struct k_rlimit high = { FDS_BASE + 4 * FD_COUNT, FDS_BASE + 4 * FD_COUNT };
@@ -70,9 +69,9 @@ static int dup_high(int fd)
             base = now.cur > FEW ? now.cur - 2 * FD_COUNT : now.cur ? now.cur - 1 : 0;
     }
     long got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
-    // Limits that were lowered since (fs.nr_open) are below what the process has.
+    // If fs.nr_open was lowered since, it may be below the limit.
     while (got == -EMFILE && base) {
-        base = base > FEW ? base / 2 : base - 1; // of few the last ones
+        base = base > FEW ? base / 2 : base - 1; // near the end, one by one
         got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
     }
     if (lifted)
@@ -122,7 +121,7 @@ void fds_restore(const struct fds_saved *from)
 {
     struct k_stat st;
 
-    // Another thread may have made one move meanwhile, in this process: that one's number is new.
+    // Another thread of this process may have moved a descriptor meanwhile.
     for (int i = 0; i < FD_COUNT; i++)
         if (from->own[i].fd != held.own[i].fd &&
             (from->own[i].fd < 0 ||
@@ -139,7 +138,7 @@ void fds_check_log(void)
 
     if (is_same(FD_LOG, held.own[FD_LOG].fd))
         return;
-    // Most often it was a copy of standard error.
+    // Usually the log was a copy of standard error.
     fd = is_same(FD_LOG, 2) ? dup_high(2) : -1;
     held.own[FD_LOG].fd = engine_log_fd = fd < 0 ? -1 : fd;
     make_window();
@@ -174,8 +173,8 @@ void fds_init(int spool_fd, int log_fd)
 
     fd = log_fd < 0 ? -EBADF : dup_high(log_fd);
     if (fd == -EBADF) {
-        // The program is run without a standard error: the client shall find it closed, and
-        // messages go nowhere.
+        // The program was started without a standard error: for the client it stays closed, and
+        // messages are dropped.
         int null = (int)sys_open("/dev/null", O_WRONLY | O_CLOEXEC, 0);
         fd = null < 0 ? null : dup_high(null);
         if (null >= 0)
@@ -286,7 +285,7 @@ void fds_go_to_root(void)
 {
     if (is_at_root() || !is_same(FD_ROOT, held.own[FD_ROOT].fd))
         return;
-    // Another process may have root and working folder in common with this one.
+    // Another process may share the root and working folders.
     if (sys_call1(SYS_unshare, CLONE_FS) == 0 &&
         sys_call1(SYS_fchdir, (u64)held.own[FD_ROOT].fd) == 0)
         sys_call1(SYS_chroot, (u64) ".");
@@ -294,13 +293,13 @@ void fds_go_to_root(void)
 
 void fds_replace_spool(int fd, bool shared)
 {
-    // Not dup3: the client may have lowered its limit to less than the number that is to be
-    // replaced. Closed before: the client may have used up all but one.
+    // Not dup3: the client may have lowered its limit below the number that is replaced. Close
+    // first: the client may have used up all descriptors but one.
     if (!shared && held.own[FD_SPOOL].fd >= 0)
         sys_close(held.own[FD_SPOOL].fd);
     int moved = dup_high(fd);
 
-    // Without a second descriptor it stays where it is: hidden it is anywhere.
+    // If no other descriptor is free, it keeps its number: it is hidden at any number.
     set_own(FD_SPOOL, moved < 0 ? fd : moved);
     if (moved >= 0)
         sys_close(fd);

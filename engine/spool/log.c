@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A log of its own for a process that was forked or executed (log.h).
+// Opens a separate log for a forked or executed process (log.h).
 #include "engine/spool/log.h"
 
 #include "engine/base/nolibc.h"

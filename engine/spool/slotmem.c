@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Places of thread slots (places.h).
+// Memory of thread slots (slotmem.h).
 #include "engine/spool/slotmem.h"
 
 #include "engine/base/lock.h"

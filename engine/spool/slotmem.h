@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Where a thread slot's memory lies: its area (thread/thread.h), behind that its counters. The
-// first SPOOL_THREADS_NEAR slots have a place each from the beginning. Places of further ones come
-// in rows, where the address space has room when they are needed. A row is claimed as a whole;
-// nothing of it is mapped before its slots are used.
+// Addresses of each thread slot's memory: the thread area (thread/thread.h), followed by its
+// counters. The first SPOOL_THREADS_NEAR slots have fixed addresses. Further slots come in rows,
+// placed in free address space when they are needed. A row is reserved as a whole; memory is mapped
+// when a slot is used.
 #ifndef QUERN_ENGINE_SLOTMEM_H
 #define QUERN_ENGINE_SLOTMEM_H
 
@@ -14,16 +14,16 @@
 #define SLOTMEM_ROW_BYTES (SLOTMEM_IN_ROW * (u64)THREAD_FAR_STRIDE)
 #define SLOTMEM_ROWS_MAX  ((SPOOL_THREADS_MAX - SPOOL_THREADS_NEAR) / SLOTMEM_IN_ROW)
 
-extern u64 slotmem_row[SLOTMEM_ROWS_MAX]; // where each begins
-extern u32 slotmem_rows;                  // that are there: grows when a row can be used
+extern u64 slotmem_row[SLOTMEM_ROWS_MAX]; // start address of each row
+extern u32 slotmem_rows;                  // usable rows
 
 // vmmap_gap(); NULL: there are no rows.
 extern u64 (*slotmem_find)(u64 len, u64 top);
 
-// How many slots have places.
+// How many slots have addresses.
 u32 slotmem_count(void);
-// One row more than for `count` slots, unless somebody else was faster. False: there is none to be
-// had. Takes the lock of the map of client memory.
+// Adds a row to those for `count` slots, unless another thread has done it. False: there is no
+// space. Takes the lock of the map of client memory.
 bool slotmem_more(u32 count);
 
 static inline u64 slotmem_area(u32 slot)
@@ -40,7 +40,7 @@ static inline u64 *slotmem_counters(u32 slot)
     return (u64 *)(slotmem_area(slot) + TA_COUNTERS);
 }
 
-// Where a slot's open calls begin; of SPOOL_THREADS_MAX, those of stacks that were left.
+// Start of a slot's open calls; for SPOOL_THREADS_MAX, of the saved call stacks (spool_saved).
 static inline u64 slotmem_calls(u32 slot)
 {
     return slot < SPOOL_THREADS_NEAR || slot == SPOOL_THREADS_MAX
@@ -48,7 +48,7 @@ static inline u64 slotmem_calls(u32 slot)
                : slotmem_area(slot) + THREAD_FAR_CALLS;
 }
 
-// The slot whose place holds this address, and from where on in it; SPOOL_THREADS_MAX: none.
+// The slot whose memory contains this address, and the offset; SPOOL_THREADS_MAX: none.
 // @signal-safe
 u32 slotmem_slot_of(u64 addr, u64 *offset);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The engine's side of the spool (spooler.h): mapping, appending, counters for threads. Copies of
-// it are made in copy.c.
+// The engine's side of the spool (spooler.h): mapping, appending, counters for threads. copy.c
+// makes copies.
 //
-// An area of the file is mapped up to where it is used, in doubling steps; the pieces are
-// neighbours in memory and in the file, so the kernel keeps one mapping for each area. Every record
-// is written before the cursor that covers it advances: whoever reads the file after a SIGKILL
-// finds it complete.
+// An area of the file is mapped as far as it is used, in doubling steps. The pieces are adjacent in
+// memory and in the file, so the kernel keeps one mapping for each area. Every record is written
+// before the cursor that covers it advances: after a SIGKILL the file is complete.
 #include "engine/spool/spooler.h"
 
 #include "engine/base/heap.h"
@@ -22,7 +21,7 @@
 struct spooler_area spooler_areas[AREA_COUNT] = {
     [AREA_HEAD] = { 0, SPOOL_TEXT_OFF + SPOOL_TEXT_SIZE, 0, 0x20000 },
     [AREA_MAPS] = { SPOOL_MAPS_OFF, SPOOL_MAPS_MAX * sizeof(struct spool_map), 0, 0x10000 },
-    // The whole: appended to without a lock.
+    // Mapped whole: records are appended without a lock.
     [AREA_PARTIAL] = { SPOOL_PARTIAL_OFF, SPOOL_PARTIAL_MAX * sizeof(struct spool_partial), 0,
                        SPOOL_PARTIAL_MAX * sizeof(struct spool_partial) },
     [AREA_BLOCKS] = { SPOOL_BLOCKS_OFF, SPOOL_BLOCKS_SIZE, 0, 0x100000 },
@@ -57,14 +56,14 @@ long spooler_map_shared(int fd, u64 addr, u64 bytes, u64 offset, int fixed)
     }
     if (sys_failed(got))
         return got;
-    // Most pages are holes: reading ahead would only clear memory (a quarter of the time of
-    // /bin/true on ext4).
+    // Most pages are holes: read-ahead would only clear memory (a quarter of the time of /bin/true
+    // on ext4).
     sys_madvise(addr, bytes, MADV_RANDOM);
     return 0;
 }
 
 // Makes the file at least this large. The client's limit on file sizes is not meant for this file:
-// lifted as far as the hard limit goes, which keeps the kernel from sending SIGXFSZ as well. 0 or
+// the soft limit is raised to the hard one, which also keeps the kernel from sending SIGXFSZ. 0 or
 // -errno.
 long spooler_grow_file(int fd, u64 *size, u64 want)
 {
@@ -73,7 +72,7 @@ long spooler_grow_file(int fd, u64 *size, u64 want)
     if (want <= *size || spooler_lost)
         return 0;
     bool low = sys_prlimit(RLIMIT_FSIZE, NULL, &limit) == 0 && limit.cur < want;
-    if (low) { // beyond the hard limit only for who may
+    if (low) { // beyond the hard limit only with the right to
         u64 max = limit.max < want ? want : limit.max;
         lifted = (struct k_rlimit){ max, max };
         if (sys_prlimit(RLIMIT_FSIZE, &lifted, NULL) && limit.max < want)
@@ -117,8 +116,8 @@ static long area_reach(struct spooler_area *a, u64 need)
     return ret;
 }
 
-// Called, too, where nothing is mapped that is zero at first: no static variable, and no other
-// function.
+// Also called where no zero-initialized memory is mapped: uses no static variable and calls no
+// other function.
 #if defined(__has_attribute) && __has_attribute(no_sanitize_coverage)
 __attribute__((no_sanitize_coverage))
 #endif
@@ -129,7 +128,7 @@ void spooler_forget(int fd)
     u64 at = sizeof(link) - 1, head[2];
     u32 n = (u32)fd;
 
-    // As it is made: its magic number, its version, and SPOOL_NEW.
+    // A new spool: magic number, version, and SPOOL_NEW.
     if (sys_pread(fd, head, sizeof(head), 0) != sizeof(head) || head[0] != SPOOL_MAGIC ||
         head[1] != ((u64)SPOOL_NEW << 32 | SPOOL_VERSION))
         return;
@@ -165,7 +164,7 @@ void spooler_map(int fd)
     if (ret)
         engine_die("cannot make the spool %lu bytes large: error %ld", SPOOL_THREADS_OFF, -ret);
     u64 last = 0;
-    // fds_init has not run yet: the first pieces are mapped from fd.
+    // fds_init() has not run yet: map the first pieces from fd.
     for (u32 i = 0; i < AREA_COUNT && ret == 0; i++) {
         struct spooler_area *a = &spooler_areas[i];
         u64 bytes = a->first;
@@ -192,7 +191,7 @@ const char *spooler_string(u32 offset)
     return spooler_at(SPOOL_TEXT_OFF + offset);
 }
 
-// Strings are few (one for each module, and those of the header): a walk finds an equal one.
+// There are few strings (one for each module, and those of the header): a linear search suffices.
 u32 spooler_text(const char *s)
 {
     u64 n = strlen(s) + 1;
@@ -214,8 +213,8 @@ u32 spooler_text(const char *s)
     return found;
 }
 
-// Records of mappings by what they say, so that what is mapped again and again has one: of each
-// place the last, plus one, and of each record the one before it there.
+// Hash table of mappings' records: a mapping that is made repeatedly has one record. For each
+// bucket the last record, plus one; for each record the previous one in its bucket.
 static u32 maps_last[4096], maps_before[SPOOL_MAPS_MAX]; // @guarded(spool_lock)
 
 u64 spooler_maps_named;
@@ -227,7 +226,7 @@ static u32 *maps_place(const struct spool_map *m)
     return &maps_last[h >> 52];
 }
 
-// A trace of references tells mappings in the order of their records: none may lie there since.
+// A reference trace has mappings in the order of their records: no later one may overlap.
 static bool is_last(u32 index)
 {
     const struct spool_map *m = spooler_map_at(index);
@@ -238,7 +237,7 @@ static bool is_last(u32 index)
     return true;
 }
 
-// The record that says the same, plus one. @holds(spool_lock)
+// The equal record, plus one. @holds(spool_lock)
 static u32 maps_find(const struct spool_map *like)
 {
     u32 at = *maps_place(like);
@@ -305,7 +304,7 @@ static long counters_reach(u64 bytes)
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
         if (!spooler_slot_in_use(slot))
             continue;
-        // Fixed: a step that failed half-way is made again.
+        // MAP_FIXED: repeats a step that failed half-way.
         long ret =
             spooler_map_shared(spooler_fd(), (u64)slotmem_counters(slot) + spooler_counters_mapped,
                                want - spooler_counters_mapped,
@@ -317,7 +316,7 @@ static long counters_reach(u64 bytes)
     return 0;
 }
 
-// The next n counters, mapped. `ret`: of what was to be mapped before. @holds(spool_lock)
+// The next n counters, mapped. `ret`: the result of mapping the record. @holds(spool_lock)
 static u64 take_counters(u32 n, long ret)
 {
     u64 counter = spool->counters_used;
@@ -334,9 +333,9 @@ static u64 take_counters(u32 n, long ret)
     return counter;
 }
 
-// Executions of blocks: so many lie together, from the boundary of a page. Not with contexts, whose
-// accounts have all that a block counts in one piece. What is over in a page that is being filled
-// is for instructions.
+// Counters of block executions: this many are contiguous, starting at a page boundary. Not with
+// contexts, whose accounts have all counters of a block in one piece. The rest of a page that is
+// being filled is for instructions.
 #define EXECUTIONS   2048u
 #define PAGE_COUNTERS 512u
 static struct {
@@ -387,7 +386,7 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          u32 *first_counter)
 {
     u64 bytes = (sizeof(struct spool_block) + n * sizeof(*insns) + 7) & ~7ul;
-    static u64 asked; // of the kernel (pages.h)
+    static u64 asked; // requested from the kernel (pages.h)
 
     lock_take(&spool_lock);
     u64 offset = spool->blocks_used;
@@ -418,7 +417,7 @@ void spooler_blocks_take(const void *blocks, u64 bytes, u64 counters)
     lock_take(&spool_lock);
     take_counters((u32)(counters - spool->counters_used),
                   area_reach(&spooler_areas[AREA_BLOCKS], bytes));
-    executions.next = executions.end; // what is left of them is the other run's
+    executions.next = executions.end; // the other run has used the rest
     memcpy((u8 *)spooler_at(SPOOL_BLOCKS_OFF) + spool->blocks_used,
            (const u8 *)blocks + spool->blocks_used, bytes - spool->blocks_used);
     __atomic_store_n(&spool->blocks_used, bytes, __ATOMIC_RELEASE);
@@ -437,8 +436,8 @@ struct spool_block *spooler_block_at(u32 index)
 
 // ---- Partial executions ----
 
-// Where the record of a pair is, plus one: direct-mapped, so that a fault that happens a million
-// times takes one record.
+// Index of a pair's record, plus one. Direct-mapped: a fault that happens a million times takes one
+// record.
 static u32 partial_cache[4096];
 static u32 partial_lost;
 
@@ -456,8 +455,8 @@ void spooler_partial(u32 block, u32 insn, u32 slot, u32 context)
         __atomic_fetch_add(&records[index - 1].count, 1, __ATOMIC_RELAXED);
         return;
     }
-    // No lock (signal handlers come here): the record is reserved by its cursor, and one that is
-    // not written yet has count 0.
+    // No lock (signal handlers come here): advancing the cursor reserves the record; a record that
+    // is not written yet has count 0.
     u64 mine = __atomic_fetch_add(&spool->partial_used, 1, __ATOMIC_RELAXED);
     if (mine >= SPOOL_PARTIAL_MAX) {
         __atomic_store_n(&spool->partial_used, SPOOL_PARTIAL_MAX, __ATOMIC_RELAXED);
@@ -482,7 +481,7 @@ int spooler_thread_slot(u32 slot)
     if (slot >= SPOOL_THREADS_MAX)
         return -EAGAIN;
     lock_take(&spool_lock);
-    if (spooler_slot_in_use(slot)) { // mapped since its first thread
+    if (spooler_slot_in_use(slot)) { // mapped for an earlier thread
         lock_drop(&spool_lock);
         return 0;
     }
@@ -500,7 +499,7 @@ int spooler_thread_slot(u32 slot)
     return (int)ret;
 }
 
-// The client's mappings stay away; what is not used yet counts against its limit on addresses.
+// Keeps the client's mappings away. The whole range counts against its limit on address space.
 static long reserve_stack(u64 at, u64 bytes)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
@@ -524,7 +523,7 @@ long spooler_stack_reach(u32 slot, u64 bytes)
     if (want < bytes)
         return -ENOSPC;
     lock_take(&spool_lock);
-    if (!have && slotmem_calls(slot) - CALLS_BASE < SPOOL_STACKS_SIZE) // else its place is claimed
+    if (!have && slotmem_calls(slot) - CALLS_BASE < SPOOL_STACKS_SIZE) // else reserved with its row
         ret = reserve_stack(at, SPOOL_STACK_SIZE);
     if (ret == 0 && have < SPOOL_STACK_SIZE && want >= SPOOL_STACK_SIZE) // the rest
         ret = reserve_stack(at + SPOOL_STACK_SIZE, size - SPOOL_STACK_SIZE);
@@ -564,8 +563,8 @@ void spooler_drop(void)
 
     if (spooler_lost)
         return;
-    // Beyond a chroot the name is gone; then at least what it takes. Not of one that has been
-    // dropped before, by an exec that began anew: other threads still count in it.
+    // In a chroot the name is not reachable: then at least free the space. Not if the spool was
+    // dropped before, by an exec that was repeated: other threads still count in it.
     if (sys_unlink(spooler_string(spool->s_spool)) < 0 && sys_fstat(spooler_fd(), &st) == 0 &&
         st.st_nlink)
         sys_ftruncate(spooler_fd(), 0);

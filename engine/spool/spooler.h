@@ -2,9 +2,9 @@
 // The engine's side of the spool (share/spool.h): mapping it, appending records, giving counters to
 // threads.
 //
-// The areas of the file lie at SPOOLER_BASE + their offset and are mapped piece by piece as they
-// fill, so that a run under a small RLIMIT_AS pays for what it uses. Appends take spooler.c's own
-// leaf lock. Not for signal handlers, unless it says so.
+// The areas of the file are mapped at SPOOLER_BASE + their offset, piece by piece as they fill:
+// under a small RLIMIT_AS a run uses only the address space that it needs. Appends take spooler.c's
+// leaf lock. Not for signal handlers, except functions marked @signal-safe.
 #ifndef QUERN_ENGINE_SPOOLER_H
 #define QUERN_ENGINE_SPOOLER_H
 
@@ -14,14 +14,14 @@
 
 extern struct spool_header *spool;
 
-// Maps the spool in fd after checking that it is of this build and that nobody has used it. Dies
-// with a sentence when it cannot be used.
+// Maps the spool in fd after checking that it is of this build and unused. Otherwise dies with a
+// message.
 void spooler_map(int fd);
 
-// Removes the file of a spool that nobody has mapped yet, in a process that cannot begin.
+// Removes the file of a spool that is not mapped yet, in a process that cannot start.
 void spooler_forget(int fd);
 
-// The spool's descriptor, opened anew if somebody has closed it; -errno where that is impossible.
+// The spool's descriptor, opened again if it was closed; -errno if that is impossible.
 int spooler_fd(void);
 
 // The text at an offset of the text area, as spool->s_* hold it; "" for 0.
@@ -31,12 +31,12 @@ const char *spooler_string(u32 offset);
 // the area is full.
 u32 spooler_text(const char *s);
 
-// Appends a mapping, or finds the record that says the same; its index. The last index again when
-// the area is full.
+// Appends a mapping, or finds an equal record; its index. The last index again when the area is
+// full.
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *path,
                        u32 flags, u64 mtime, u64 ctime);
 const struct spool_map *spooler_map_at(u32 index);
-// How often that was called: others may lie now where some did.
+// How often that was called: other mappings may be at the same addresses since.
 extern u64 spooler_maps_named;
 
 // Appends a block with its n instructions and gives it n_counters counters, the first one's index
@@ -46,8 +46,8 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          const struct spool_insn *insns, u32 n, u32 n_counters,
                                          u32 *first_counter);
 
-// What another run had, from its first block on, `bytes` of it, and the counters up to `counters`:
-// it began with what is here already. Dies when the spool is full.
+// Takes `bytes` of another run's blocks, from its first block on, and the counters up to
+// `counters`: that run began with the same blocks as this one has now. Dies when the spool is full.
 void spooler_blocks_take(const void *blocks, u64 bytes, u64 counters);
 
 // Offset of a block in its area divided by 8, as spool_partial has it.
@@ -59,39 +59,38 @@ struct spool_block *spooler_block_at(u32 index);
 // full the count is dropped, with a warning the first time. @signal-safe
 void spooler_partial(u32 block, u32 insn, u32 slot, u32 context);
 
-// Maps the counters of a thread slot at its area's TA_COUNTERS, growing the file; again for a slot
-// used before: its counts go on. 0 or -errno; -EEXIST: the kernel has put something else there.
+// Maps the counters of a thread slot at its area's TA_COUNTERS and grows the file. A slot that was
+// used before keeps its counts. 0 or -errno; -EEXIST: the kernel has mapped something else there.
 int spooler_thread_slot(u32 slot);
 
 // --calls=yes: appends an edge with its counters, n_counters of them, mapped for every thread when
 // this returns. e->counter is filled in. Dies when the spool is full.
 struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n_counters);
 struct spool_edge *spooler_edge_at(u32 index);
-// Counters that belong to nothing else; the first one's index.
+// Allocates n counters that belong to no record; the first one's index.
 u32 spooler_counters(u32 n);
-// Maps a slot's open calls (of SPOOL_THREADS_MAX, those of stacks that were left) so that `bytes`
-// from their beginning can be used. The last ones of a slot never can: who goes on without a look
-// does not come to the next slot's. 0 or -errno.
+// Maps the first `bytes` of a slot's open calls (for SPOOL_THREADS_MAX, of the saved call stacks).
+// The end of a slot is never mapped: code that writes on without a check faults before the next
+// slot. 0 or -errno.
 #define SPOOLER_STACK_GUARD 0x10000ul
-#define SPOOLER_STACK_PIECE 0x8000ul // what can be used is a multiple of this
+#define SPOOLER_STACK_PIECE 0x8000ul // the mapped size is a multiple of this
 long spooler_stack_reach(u32 slot, u64 bytes);
 
 // Whether a slot's counters are mapped.
 bool spooler_slot_in_use(u32 slot);
 
-// Is this address in a mapping of the spool? A SIGBUS there means that the file system is full;
-// signal.c says so and dies. @signal-safe
+// Is this address in a mapping of the spool? A SIGBUS there means that the file system is full: the
+// signal handler prints that and dies. @signal-safe
 bool spooler_owns(u64 addr);
 
-// Is this a forked child that could not have a spool of its own (copy.h)? Nothing it counts is seen
-// by anybody.
+// Is this a forked child without a spool (copy.h)? Its counts are dropped.
 bool spooler_is_lost(void);
 
-// The process's image goes away and what it counted is dropped, as for a forked child that execs:
-// removes the spool file.
+// Removes the spool file: the process's image goes away and its counts are dropped, as for a forked
+// child that execs.
 void spooler_drop(void);
 
-// Says where the counts are that nobody has made a profile of.
+// Prints where the counts are that are in no profile.
 void spooler_say_kept(void);
 
 #endif

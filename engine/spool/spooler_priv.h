@@ -9,7 +9,7 @@
 struct spooler_area {
     u64 start, size; // in the file
     u64 mapped;      // bytes from start
-    u64 first;       // what is mapped at first
+    u64 first;       // bytes mapped at the start
 };
 
 enum { AREA_HEAD, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREA_COUNT };
@@ -17,7 +17,7 @@ enum { AREA_HEAD, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREA_COUNT }
 extern struct spooler_area spooler_areas[AREA_COUNT];
 extern u64 spooler_counters_mapped; // bytes, the same for every slot
 extern u64 spooler_file_size;
-extern bool spooler_lost; // no file: what is counted is seen by nobody (copy_fork_child)
+extern bool spooler_lost; // no file: the counts are dropped (copy_fork_child)
 
 static inline void *spooler_at(u64 offset)
 {
@@ -29,12 +29,11 @@ static inline u64 spooler_stack_offset(u32 slot)
     return SPOOL_STACKS_OFF + spool_stack_at(slot);
 }
 
-_Static_assert(CALLS_BASE + SPOOL_STACKS_SIZE <= SPOOLER_BASE, "one behind the other");
+_Static_assert(CALLS_BASE + SPOOL_STACKS_SIZE <= SPOOLER_BASE, "consecutive");
 
 extern u32 spooler_stack_mapped[SPOOL_THREADS_MAX + 1]; // bytes of each slot's open calls
 
-// Maps `bytes` of the file at `offset` to addr; where the spool is lost, memory of this process
-// alone. 0 or -errno.
+// Maps `bytes` of the file at `offset` to addr; if the spool is lost, private memory. 0 or -errno.
 long spooler_map_shared(int fd, u64 addr, u64 bytes, u64 offset, int fixed);
 
 // Makes the file of *size bytes at least `want` large. 0 or -errno.
