@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests from outside (control.h).
+// Requests by `quern control` (control.h).
 #include "engine/syscalls/control.h"
 
 #include "engine/base/nolibc.h"
@@ -52,7 +52,7 @@ static void tell(u32 *word, u32 value)
     sys_futex(word, FUTEX_WAKE, INT32_MAX, NULL);
 }
 
-// ---- Functions, and numbers of blocks ----
+// ---- Dumps at functions, and every so many blocks ----
 
 // The finisher knows the function's name.
 static void dump_due(struct thread *t, struct thread_due *due, const char *option)
@@ -97,7 +97,7 @@ void control_block(struct thread *t)
     left = __atomic_fetch_sub(&blocks_left, 1, __ATOMIC_RELAXED);
     if (left)
         return;
-    thread_own(t)->block_counter = 0; // they are zeroed
+    thread_own(t)->block_counter = 0; // the dump has zeroed it
     __atomic_store_n(&blocks_left, spool->every_blocks - 1ul, __ATOMIC_RELAXED);
     nolibc_format(why, sizeof(why), "--dump-every-bb=%u", spool->every_blocks);
     counting_dump(t, why);
@@ -131,10 +131,10 @@ void control_see(struct thread *t)
         exit_process(t, SPOOL_END_SIGNAL, SIGKILL);
 }
 
-// ---- The call that was broken off ----
+// ---- The interrupted call ----
 
-// Calls that a handler with SA_RESTART lets go on, and another one ends. Where the kernel makes a
-// call again of itself, the thread may as well have been about to make it: others never fail so.
+// Calls that go on after a handler with SA_RESTART, and end after another one. All other calls are
+// restarted by the kernel itself and never fail like this: the thread counts as about to make them.
 static bool may_wait(u64 nr)
 {
     static const u16 calls[] = {
@@ -149,14 +149,14 @@ static bool may_wait(u64 nr)
     return false;
 }
 
-// Signals that the client would be told of: *ends of them, one whose handler ends such a call.
+// Are signals pending that the client would get? *ends: the handler of one ends such a call.
 static bool any_due(struct thread *t, bool *ends)
 {
     struct signal_state *s = t->sig;
     u64 due = mask_held(t), pending = 0;
     bool any = false;
 
-    if (s->blocked) // else they would be noted
+    if (s->blocked) // unblocked ones would be noted
         sys_call2(SYS_rt_sigpending, (u64)&pending, 8);
     due = (due | (pending & ~SIGNAL_NEVER_BLOCKED)) & ~s->mask;
     if (s->async.full)
@@ -179,15 +179,15 @@ static bool any_due(struct thread *t, bool *ends)
 
 static enum control_call make_again(struct thread *t)
 {
-    // Comes back here when a signal arrives before the kernel has the call.
+    // Comes back here if a signal arrives before the kernel has the call.
     waits_shorten(t);
     stop_clear(t, STOP_SIGNAL);
     mask_open(t);
     return CONTROL_AGAIN;
 }
 
-// What has been done cannot be done again: a signal of the client's ends the call with that,
-// whatever its handler says.
+// The part that was done cannot be repeated: a signal of the client ends the call with that result,
+// with or without SA_RESTART.
 static enum control_call call_rest(struct thread *t)
 {
     struct thread_own *own = thread_own(t);

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: MIT
-// What is asked of the program from outside, by quern control: a part of the profile, zero,
-// counting on and off, its end. The request lies in the spool (struct spool_control); a signal
-// makes a thread look at it. A call of the client that this breaks off is made again, and the
-// client sees nothing of it but that it was late.
+// Requests by `quern control`: write a part of the profile, zero the counts, switch counting on and
+// off, end the program. The request is in the spool (struct spool_control); a signal makes a thread
+// read it. A call of the client that the signal interrupts is made again: to the client it only
+// takes longer.
 #ifndef QUERN_ENGINE_CONTROL_H
 #define QUERN_ENGINE_CONTROL_H
 
 #include "engine/thread/threads.h"
 
-// With the spool mapped.
+// After the spool is mapped.
 void control_init(void);
 
-// With --dump-every-bb: the thread is about to execute a block. No lock may be held. And which it
-// is: when it is led back before the block has begun, that does not count.
+// With --dump-every-bb: the thread is about to execute a block. No lock may be held.
+// control_block_is(): which block it is. If the thread returns before the block has started, the
+// block does not count.
 void control_block(struct thread *t);
 void control_block_is(struct thread *t, u32 counter);
 
-// Looks at STOP_CONTROL and does what is asked, if no other thread does. No lock may be held.
+// Checks STOP_CONTROL and serves the request, if no other thread does. No lock may be held.
 void control_see(struct thread *t);
 
 enum control_call {
-    CONTROL_AGAIN, // by gate_again(); the kernel's mask is open
-    CONTROL_ANEW,  // a handler comes first, then the client's instruction once more
-    CONTROL_OVER,  // it ends with what is in regs[0]: a handler has broken it off, or all is done
+    CONTROL_AGAIN, // repeat it by gate_again(); signals are unblocked in the kernel
+    CONTROL_ANEW,  // deliver a signal first, then execute the client's instruction again
+    CONTROL_OVER,  // it ends with the result in regs[0]: interrupted by a handler, or complete
 };
 
-// How the call of a thread goes on that was broken off or cut short (thread_own.again).
+// How a thread's interrupted or cut call goes on (thread_own.again).
 enum control_call control_call(struct thread *t);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The switch of counting (counting.h). Every thread is in C or in a system call meanwhile, and no
-// fragment of the other kind is left; so whoever asks tb_config is told of one kind only.
+// Switches counting (counting.h). During a switch every thread is in C or in a system call, and no
+// fragment of the other kind is left: tb_config is right for all fragments.
 #include "engine/syscalls/counting.h"
 
 #include "engine/base/nolibc.h"
@@ -31,7 +31,7 @@ static void set(bool on)
         stubs_record(on);
 }
 
-// The calls that a thread has open begin with the function that it is in.
+// A thread's call stack starts with the function that it is in.
 static void calls_begin(struct thread *t)
 {
     struct vmmap_info stack;
@@ -57,7 +57,7 @@ void counting_switch(struct thread *t, bool on)
         set(on);
         tcache_flush_all();
         recordbuf_flush();
-        if (spool->flags & SPOOL_F_CALLS) // as Callgrind does, and Cachegrind does not
+        if (spool->flags & SPOOL_F_CALLS) // as Callgrind does; Cachegrind does not
             caches_clear();
         if (on)
             each_thread(calls_begin);
@@ -69,7 +69,7 @@ void counting_switch(struct thread *t, bool on)
 
 // ---- Zero ----
 
-// Counters that nobody has touched are holes of the file, and stay holes.
+// Untouched counters are holes of the file, and stay holes.
 static void zero_counters(u64 *counters, u64 from, u64 to)
 {
     for (; from < to; from++) {
@@ -94,7 +94,7 @@ static void zero_slot(u32 slot)
     calls_zero(counters, slot, kept);
 }
 
-// How often blocks were executed, as counters and accounts say.
+// Number of executed blocks, from counters and accounts.
 static u64 blocks_executed(void)
 {
     u64 sum = 0;
@@ -138,7 +138,7 @@ void counting_init(void)
 {
     spool->control.counts = true;
     spool->control.hears = true;
-    // What was counted so far is in the parent's profile, and is to be in the sum once.
+    // The counts so far are in the parent's profile, and must be in the sum once.
     if ((spool->flags & SPOOL_F_MERGE) && (spool->flags & SPOOL_F_CALLS))
         fork_on_child = zero;
     functions_demangle = finisher_demangle;
@@ -156,7 +156,7 @@ void counting_zero(struct thread *t)
 
 // ---- Dumps ----
 
-// Parts have numbers at the end of their names, unless all go into one file.
+// The names of parts end in numbers, unless all parts go to one file.
 static int dump(const char *why)
 {
     const char *name = spooler_string(spool->s_output);
@@ -178,7 +178,7 @@ static int dump(const char *why)
     return ret;
 }
 
-// Where it cannot be written, what it would have had is in the next part.
+// If a part cannot be written, the next one has its counts.
 int counting_dump(struct thread *t, const char *why)
 {
     int ret;

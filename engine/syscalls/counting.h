@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whether the client's instructions are counted: client requests switch that, and a run may begin
-// without (--instr-at-start=no). What is translated while it is off has no counters and checks, so
-// it costs what translated code costs alone; a switch drops all that was translated before.
+// Switches counting: by client requests, and at the start (--instr-at-start=no). Code that is
+// translated while counting is off has no counters and no checks: it costs no more than
+// translation. A switch drops all fragments.
 #ifndef QUERN_ENGINE_COUNTING_H
 #define QUERN_ENGINE_COUNTING_H
 
@@ -12,10 +12,10 @@ void counting_init(void);
 
 // These stop the world. No lock may be held.
 void counting_switch(struct thread *t, bool on);
-// All that was counted so far is forgotten.
+// Zeroes all counts.
 void counting_zero(struct thread *t);
-// It is written as one more part of the profile, and then forgotten. why: of its "desc: Trigger:".
-// 0 or -errno, after a message.
+// Writes the counts as the next part of the profile, then zeroes them. why: for its "desc:
+// Trigger:". 0, or -errno after a message.
 int counting_dump(struct thread *t, const char *why);
 
 #endif

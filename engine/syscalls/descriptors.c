@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The engine's descriptors in the client's calls (descriptors.h). Nearly all calls that take a
-// descriptor go through the fast gate, which compares it with the two ends of the range that the
-// engine's lie in (fds_window) and comes here for those within.
+// descriptor go through the fast gate, which compares it with the two ends of the range of the
+// engine's descriptors (fds_window) and comes here for those within.
 //
-// The kernel gives the answer, with a number in the descriptor's place that is never open: so it is
-// right also where the descriptor is not what is wrong first, or is not looked at (a folder's
-// beside an absolute name). Only where a structure names it the answer is made here.
+// The kernel makes the call with a number that is never open instead of the descriptor. So the
+// result is right even if the kernel finds another error first, or ignores the descriptor (a
+// folder's with an absolute name). Only if a structure names the descriptor, the result is made
+// here.
 #include "engine/syscalls/descriptors.h"
 
 #include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/spool/fds.h"
 
-#define CLOSED 0x7fffffff // above what fs.nr_open can be
+#define CLOSED 0x7fffffff // above the maximum of fs.nr_open
 
-// Which arguments are descriptors, or may be (arguments()): bit 0 is rdi. And that descriptors lie
-// in memory.
+// Which arguments are descriptors, or may be (arguments()): bit 0 is rdi. IN_MEMORY: descriptors
+// are in memory.
 #define FD(n)     (u8)(1u << (n))
 #define IN_MEMORY (u8)0x80
 
@@ -60,10 +61,10 @@ static const u8 fd_arguments[GATE_CALLS] = {
     [SYS_landlock_restrict_self] = FD(0), [SYS_cachestat] = FD(0), [SYS_setxattrat] = FD(0),
     [SYS_getxattrat] = FD(0), [SYS_listxattrat] = FD(0), [SYS_removexattrat] = FD(0),
     [SYS_open_tree_attr] = FD(0), [SYS_file_getattr] = FD(0), [SYS_file_setattr] = FD(0),
-    [SYS_waitid] = FD(1),                           // with P_PIDFD alone
+    [SYS_waitid] = FD(1),                           // only with P_PIDFD
     [SYS_kcmp] = FD(3) | FD(4),                     // of the process itself
     [SYS_ioctl] = FD(0) | FD(2),                    // with FICLONE the second
-    [SYS_dup2] = FD(0) | FD(1),                     // the second is to become one
+    [SYS_dup2] = FD(0) | FD(1),                     // the second becomes one
     [SYS_dup3] = FD(0) | FD(1),
     [SYS_poll] = IN_MEMORY, [SYS_ppoll] = IN_MEMORY, [SYS_select] = IN_MEMORY,
     [SYS_pselect6] = IN_MEMORY, [SYS_sendmsg] = FD(0) | IN_MEMORY,
@@ -75,7 +76,7 @@ static const u8 fd_arguments[GATE_CALLS] = {
 
 void descriptors_init(u8 table[GATE_CALLS])
 {
-    const u8 fast = FD(0) | FD(1) | FD(2); // what the gate can look at
+    const u8 fast = FD(0) | FD(1) | FD(2); // the arguments that the gate can check
 
     for (u32 nr = 0; nr < GATE_CALLS; nr++)
         if (fd_arguments[nr] && table[nr] == GATE_FAST)
@@ -89,8 +90,8 @@ void descriptors_init(u8 table[GATE_CALLS])
 
 // ---- Arguments ----
 
-// Is the name beside a folder's descriptor one that does not need it? The call is then no other
-// than without the engine, and its handler is to see it.
+// Is the name absolute, so that the folder's descriptor is ignored? Then the call goes to its
+// handler as usual.
 static bool is_absolute(u64 path)
 {
     char first;
@@ -101,7 +102,7 @@ static bool is_absolute(u64 path)
 #define KCMP_FILE      0
 #define KCMP_EPOLL_TFD 7
 
-// Whether two descriptors are of one open file: each is the process's that is named beside them.
+// kcmp: whether two descriptors refer to one open file. Each is of the process in another argument.
 static u32 compared(const u64 args[6])
 {
     s32 self = sys_getpid();
@@ -134,9 +135,9 @@ static u32 arguments(const u64 args[6], u32 nr)
     }
 }
 
-// Lies a number where the engine's descriptors do? Nearly none does: this comes before any other
-// question, as every call of these pays for it.
-static bool is_near(u64 fd)
+// Is a number in the range of the engine's descriptors? Nearly none is. Checked first, as all of
+// these calls pay for it.
+static bool in_window(u64 fd)
 {
     u32 from = fds_window[0];
 
@@ -145,7 +146,7 @@ static bool is_near(u64 fd)
 
 static bool is_ours(s32 fd)
 {
-    return is_near((u32)fd) && fds_is_ours(fd);
+    return in_window((u32)fd) && fds_is_ours(fd);
 }
 
 u32 descriptors_ours(u32 nr, const u64 args[6])
@@ -160,7 +161,8 @@ u32 descriptors_ours(u32 nr, const u64 args[6])
 
 // ---- Structures ----
 
-// Every entry that is ours is answered POLLNVAL. How many of them said nothing before; -EFAULT.
+// Sets POLLNVAL in every entry with a descriptor of ours. Returns how many of these had no event
+// before; -EFAULT.
 static long poll_mark(u64 at, u64 n)
 {
     long silent = 0;
@@ -187,7 +189,7 @@ static bool poll_names_ours(u64 at, u64 n)
     for (u64 i = 0, some; i < n; i += some) {
         some = n - i < ARRAY_SIZE(part) ? n - i : ARRAY_SIZE(part);
         if (clientmem_read(part, at + i * sizeof(*part), some * sizeof(*part)))
-            return false; // the kernel says so
+            return false; // the kernel reports it
         for (u64 k = 0; k < some; k++)
             if (is_ours(part[k].fd))
                 return true;
@@ -259,7 +261,7 @@ struct cmsghdr {
     s32 level, type;
 };
 
-// Does a message hand over one of ours (SCM_RIGHTS)?
+// Does a message pass one of ours (SCM_RIGHTS)?
 static bool message_names_ours(u64 at)
 {
     struct msghdr m;
@@ -284,8 +286,8 @@ static bool message_names_ours(u64 at)
 
 #define MESSAGE_STEP (sizeof(struct msghdr) + 8) // struct mmsghdr
 
-// Of several only those before the first that names one of ours: as many as the call does, if it is
-// not the first. How many that are; n: all.
+// The number of messages before the first that names one of ours: the call sends these, unless it
+// is the first. n: none names one.
 static u64 messages_before(u64 at, u64 n)
 {
     for (u64 i = 0; i < n; i++)
@@ -319,7 +321,7 @@ static u64 iocbs_before(u64 at, u64 n)
     return n;
 }
 
-// Makes the call with argument number `which` cut down to `some`, if that is less than n.
+// Makes the call with argument number `which` reduced to `some`, if that is less than n.
 static bool make_some(struct thread *t, u32 which, u64 n, u64 some)
 {
     u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
@@ -335,7 +337,7 @@ static bool make_some(struct thread *t, u32 which, u64 n, u64 some)
     gate_call(t, args);
 }
 
-// Lists of files that are to be a ring's: the list itself, or a structure {u32 nr or offset, ...,
+// Lists of files to register with a ring: the list itself, or a structure {u32 nr or offset, ...,
 // u64 list at 16}.
 static bool registers_ours(const u64 *r)
 {
@@ -361,7 +363,7 @@ static bool registers_ours(const u64 *r)
 
 static bool rule_names_ours(const u64 *r)
 {
-    s32 parent; // behind the rights that it gives
+    s32 parent; // after the rights that it grants
 
     return (u32)r[R_RSI] == LANDLOCK_RULE_PATH_BENEATH &&
            clientmem_read(&parent, r[R_RDX] + 8, sizeof(parent)) == 0 && is_ours(parent);
@@ -388,7 +390,7 @@ static __attribute__((noinline)) bool call_in_memory(struct thread *t, u32 nr)
             t, descriptors_select((s32)r[R_RDI], (const u64[]){ r[R_RSI], r[R_RDX], r[10] }));
     case SYS_sendmsg: return answer(t, message_names_ours(r[R_RSI]));
     case SYS_sendmmsg:
-        n = (u32)r[R_RDX] < 1024 ? (u32)r[R_RDX] : 1024; // as many as the kernel takes
+        n = (u32)r[R_RDX] < 1024 ? (u32)r[R_RDX] : 1024; // the kernel's maximum
         return make_some(t, 2, n, messages_before(r[R_RSI], n));
     case SYS_io_submit:
         n = (s64)r[R_RSI] > 0 ? r[R_RSI] : 0;
@@ -399,8 +401,8 @@ static __attribute__((noinline)) bool call_in_memory(struct thread *t, u32 nr)
     }
 }
 
-// Makes the call with numbers that are never open in the place of the engine's. False: there are
-// none. (Not inlined, since a call that has no descriptors would save their registers.)
+// Makes the call with numbers that are never open instead of the engine's. False: there are none.
+// (Not inlined: calls without descriptors would save the registers, too.)
 static __attribute__((noinline)) bool call_arguments(struct thread *t, u32 nr)
 {
     u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
@@ -421,7 +423,7 @@ static bool has_near(const u64 *r, u32 may)
     bool near = false;
 
     for (; may; may &= may - 1)
-        near |= is_near(r[reg[__builtin_ctz(may)]]);
+        near |= in_window(r[reg[__builtin_ctz(may)]]);
     return near;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The client's calls on descriptors and file names: numbers that it wants are given up by the
-// engine, names of the engine's descriptors under /proc lead nowhere, and those of its own
-// executable mean the client's program, not the engine. These calls may block, so all but the
-// shortest go through the gate.
+// The client's calls on descriptors and file names: the engine gives up numbers that the client
+// wants, names of the engine's descriptors under /proc do not exist, and names of its executable
+// mean the client's program, not the engine. These calls may block, so all but the shortest go
+// through the gate.
 
 #include "engine/syscalls/files.h"
 
@@ -18,7 +18,7 @@
 #include "engine/thread/stopworld.h"
 
 // Does the string at gaddr name the link to our own executable? The last component must be "exe",
-// which settles nearly every call.
+// which decides nearly every call.
 static bool names_exe(int dirfd, u64 gaddr)
 {
     char path[PATH_MAX];
@@ -43,7 +43,7 @@ static long client_readlink(u64 buf, s32 size)
     return clientmem_write(buf, program, n) ? -EFAULT : (long)n;
 }
 
-// The call with the client's program in the place of its path argument (number arg).
+// Makes the call with the client's program as its path argument (number arg).
 static _Noreturn void gate_on_program(struct thread *t, int arg)
 {
     u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
@@ -55,9 +55,9 @@ static _Noreturn void gate_on_program(struct thread *t, int arg)
 
 // ---- Names of the engine's descriptors ----
 
-// Where calls have the name that they look up: the first argument, the second beside a folder's
-// descriptor, the second alone. Not in here: calls that make, remove or move a link, which cannot
-// be done to these.
+// Which argument is the name that a call looks up: the first, the second after a folder's
+// descriptor, the second alone. Not in the table: calls that make, remove or move a link, which
+// always fail for these names.
 enum { NAME_NONE, NAME_FIRST, NAME_BESIDE, NAME_SECOND };
 
 // clang-format off
@@ -86,8 +86,8 @@ static const u8 name_argument[GATE_CALLS] = {
 };
 // clang-format on
 
-// What the gate can look at; of a file that is opened to be read only its name matters here,
-// unless it is /proc/cpuinfo.
+// What the gate checks. If a file is opened for reading, only its name matters, except for
+// /proc/cpuinfo.
 static u8 gate_way(u32 nr)
 {
     if (nr == SYS_open || nr == SYS_openat)
@@ -127,7 +127,7 @@ static bool lists_our_fds(int fd)
     return strncmp(target, name, strlen(name)) == 0;
 }
 
-// Leads a name beside the folder's descriptor where ours of that number does?
+// Does a name relative to the folder's descriptor lead where our descriptor of that number leads?
 static bool leads_to_ours(int dirfd, const char *path, const char *own, long n)
 {
     char target[256];
@@ -136,10 +136,10 @@ static bool leads_to_ours(int dirfd, const char *path, const char *own, long n)
            memcmp(target, own, (u64)n) == 0;
 }
 
-// Does this name lead to one of the engine's descriptors: is it a link of that number, in whatever
-// folder under /proc, that leads where ours does, or what fdinfo has of it, beside which the link
-// is? The last component must be a number, which settles nearly every call; as a folder, too, which
-// the root's is. No descriptor is needed for the look: there may be none left.
+// Does this name lead to one of the engine's descriptors: is it a link of that number, in any
+// folder under /proc, that leads where ours leads, or its entry in fdinfo, next to the folder with
+// the link? The last component must be a number, which decides nearly every call; it may be a
+// folder, as the root's descriptor is one. The look-up needs no descriptor: none may be left.
 static bool names_our_fd(int dirfd, u64 gaddr)
 {
     char path[PATH_MAX + 40], link[40], own[256], *last;
@@ -172,8 +172,8 @@ bool files_names_ours(u32 nr, const u64 args[6])
     }
 }
 
-// Is the file that this process runs the one of this name? Asked before it is opened for writing or
-// cut off: the kernel, for which the engine runs, would not refuse.
+// Is this the name of the file that this process runs? Checked before the file is opened for
+// writing or truncated: the kernel, for which the engine runs, would not refuse.
 static bool names_program(int dirfd, u64 gaddr, u64 flags)
 {
     char path[PATH_MAX];
@@ -190,7 +190,7 @@ static u32 processors(void)
 {
     static const char word[] = "\nprocessor\t";
     char part[4096];
-    u32 n = 0, at = 1; // as behind a line's end
+    u32 n = 0, at = 1; // as after a line's end
     long fd = sys_open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC, 0), got;
 
     if (fd < 0)
@@ -207,7 +207,7 @@ static u32 processors(void)
     return n ? n : 1;
 }
 
-// A file of memory with what the program is shown: as many processors as there are, of the model.
+// A memory file with the program's view: as many processors as there are, of the model.
 static long open_cpuinfo(u64 flags)
 {
     const char *text = spooler_string(spool->s_cpuinfo);
@@ -225,7 +225,7 @@ static long open_cpuinfo(u64 flags)
             return -ENOMEM;
         }
     }
-    // The number that a program gets is the lowest, as natively.
+    // The program gets the lowest number, as natively.
     nolibc_format(name, sizeof(name), "/proc/self/fd/%d", (int)fd);
     ret = sys_open(name, O_RDONLY | (u32)(flags & O_CLOEXEC), 0);
     if (ret > fd) {
@@ -238,7 +238,7 @@ static long open_cpuinfo(u64 flags)
     return ret;
 }
 
-// The same of a name that is resolved in another way than open's, by the kernel.
+// The same for a name with restrictions on its resolution (openat2): the kernel resolves it.
 static bool names_program_by(int dirfd, u64 gaddr, const struct k_open_how *asked)
 {
     struct k_open_how how = { O_PATH | O_CLOEXEC | (asked->flags & O_NOFOLLOW), 0, asked->resolve };
@@ -276,7 +276,7 @@ static bool may_write(u64 flags)
            !(flags & (O_PATH | O_DIRECTORY));
 }
 
-// What is written to such a file is not seen here.
+// Writes to such a file are not seen here: acts when it is opened.
 static void forgo_rights(struct thread *t, u64 path, u64 flags)
 {
     char name[64];
@@ -291,7 +291,7 @@ static long busy(u64 flags)
     return flags & O_EXCL && flags & O_CREAT ? -EEXIST : -ETXTBSY;
 }
 
-// A running program cannot be opened for writing; and what the exe link leads to is the program.
+// A running program cannot be opened for writing; the exe link leads to the program.
 static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int arg)
 {
     bool writes = may_write(flags);
@@ -317,11 +317,11 @@ static bool client_openat2(struct thread *t)
 
     if (t->regs[10] < sizeof(how) || clientmem_read(&how, t->regs[R_RDX], sizeof(how)))
         return false;
-    // The kernel does not look at the name then.
+    // The kernel does not look up the name then.
     if (how.resolve & RESOLVE_CACHED && how.flags & (O_TRUNC | O_CREAT))
         return false;
-    // With any restriction on how the name is resolved the kernel looks at the exe link itself, and
-    // says what it says natively. To ask it needs a descriptor: without one the call fails, too.
+    // With any restriction on the resolution the kernel looks up the exe link itself, with the
+    // native result. That needs a free descriptor; without one the client's call would fail, too.
     if (how.resolve) {
         if (may_write(how.flags) && names_program_by((int)t->regs[R_RDI], t->regs[R_RSI], &how)) {
             gate_return(t, busy(how.flags));
@@ -333,7 +333,7 @@ static bool client_openat2(struct thread *t)
     return client_open(t, (int)t->regs[R_RDI], t->regs[R_RSI], how.flags, 1);
 }
 
-// By a handle: the file is looked at without being opened for anything.
+// By a handle: O_PATH finds out which file it is.
 static bool client_open_by_handle(struct thread *t)
 {
     const u64 *r = t->regs;
@@ -353,7 +353,7 @@ static bool client_open_by_handle(struct thread *t)
     return is;
 }
 
-// All of [first, last] but the engine's own.
+// Closes all of [first, last] except the engine's own.
 static long client_close_range(struct thread *t)
 {
     u32 first = (u32)t->regs[R_RDI], last = (u32)t->regs[R_RSI];
@@ -377,8 +377,8 @@ static long client_close_range(struct thread *t)
     return ret;
 }
 
-// F_DUPFD takes the lowest number from `least` on that is free: natively the engine's are. True: it
-// is made, with *ret.
+// F_DUPFD takes the lowest free number from `least` on: natively the engine's numbers are free.
+// True: the call was made, with *ret.
 static bool dup_from(const u64 args[3], long *ret)
 {
     u32 command = (u32)args[1], ours[FDS_MAX], n = fds_sorted(ours), i = 0;
@@ -419,7 +419,7 @@ static bool client_dup_to(struct thread *t)
     return false;
 }
 
-// Takes our own entries out of a directory listing of `bytes` bytes at buf; how many bytes are
+// Removes our entries from a directory listing of `bytes` bytes at buf. Returns how many bytes are
 // left, or -EFAULT.
 static long filter_dirents(u64 buf, u64 bytes, u64 name_off)
 {
@@ -456,7 +456,7 @@ static __attribute__((noinline)) void done_getdents(struct thread *t, u32 nr)
     if (ret <= 0 || !lists_our_fds((int)t->regs[R_RDI]))
         return;
     ret = filter_dirents(t->regs[R_RSI], (u64)ret, name_off);
-    // Nothing left of this part is not the end of the directory.
+    // If nothing is left of this part, that is not the end of the directory.
     while (ret == 0) {
         ret = sys_call3(nr, t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX]);
         if (ret <= 0)
@@ -466,7 +466,7 @@ static __attribute__((noinline)) void done_getdents(struct thread *t, u32 nr)
     t->regs[R_RAX] = (u64)ret;
 }
 
-// Answered here, whichever way it came.
+// Calls handled here, in 64-bit and 32-bit form.
 static bool is_answered(u32 nr, const u64 args[6], long *ret)
 {
     switch (nr) {
@@ -486,7 +486,8 @@ static bool is_answered(u32 nr, const u64 args[6], long *ret)
     }
 }
 
-// The program's file stays as it is; the exe link is opened as the file that it leads to.
+// The program's file is not opened for writing; the exe link is opened as the file that it leads
+// to.
 static bool is_opened(int dirfd, u64 path, u64 flags, long *ret)
 {
     bool exe = !(flags & O_NOFOLLOW) && names_exe(dirfd, path);

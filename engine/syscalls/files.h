@@ -5,18 +5,18 @@
 
 #include "engine/codecache/gate.h"
 
-// In the gate's table: calls that look a name up. After descriptors_init().
+// Marks in the gate's table the calls that look up a name. After descriptors_init().
 void files_init(u8 table[GATE_CALLS]);
 
-// Does the name that call number nr looks up lead to a descriptor of the engine's? Natively there
-// is none: -ENOENT.
+// Does the name that call number nr looks up lead to a descriptor of the engine? Natively there is
+// none: -ENOENT.
 bool files_names_ours(u32 nr, const u64 args[6]);
 
-// For calls of the 32-bit kind, which have their arguments in the same order. True: call number nr,
-// which names the program or copies a descriptor, is answered by *ret.
+// For 32-bit calls, which have their arguments in the same order. True: call number nr, which names
+// the program or copies a descriptor, was handled, with the result in *ret.
 bool files_answers(u32 nr, const u64 args[6], long *ret);
 
-// Handles call number nr (true; or does not return, when it is made through the gate), or leaves it
+// Handles call number nr (true; does not return if the call is made through the gate), or leaves it
 // to the gate.
 bool files_call(struct thread *t, u32 nr);
 

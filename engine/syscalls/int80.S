@@ -7,9 +7,9 @@
     .intel_syntax noprefix
     .text
 
-/* _Noreturn void int80_go(struct thread *t): a call of the 32-bit kind with the client's registers,
- * signals open. The same two ranges as in the gate of stubs.S: up to the instruction's end the
- * client is at its instruction, behind it the call is complete. */
+/* _Noreturn void int80_go(struct thread *t): a 32-bit call with the client's registers, signals
+ * unblocked. The same two ranges as in the gate of stubs.S: up to the instruction's end the client
+ * is at its instruction, after it the call is complete. */
     .globl int80_go
     .type int80_go, @function
 int80_go:
@@ -24,14 +24,14 @@ int80_go:
     jmp int80_done
 1:  jmp reentry_resume
 3:
-5:  mov rdi, gs:[TH_SELF] // in no range: the call has not been made, and is not to be made again
+5:  mov rdi, gs:[TH_SELF] // in no range: the call has not been made, and must not be repeated
     jmp int80_fault
     FIXUP int80_go, 2b, EXTABLE_CALL_BEFORE, 2b
     FIXUP 2b, 3b, EXTABLE_CALL_AFTER, 2b
     FIXUP 4b, 2b, EXTABLE_FAULT, 5b
 
-/* long int80_make(u64 number, u64 rbx): a call that does not wait, with one argument, by C; -4096
- * where the kernel has no such way. */
+/* long int80_make(u64 number, u64 rbx): a call with one argument that does not wait, made from C.
+ * -4096: the kernel does not support int $0x80. */
     .globl int80_make
     .type int80_make, @function
 int80_make:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// int $0x80, the 32-bit way into the kernel (int80.h).
+// int $0x80, the 32-bit system call instruction (int80.h).
 #include "engine/syscalls/int80.h"
 
 #include "engine/base/clientmem.h"
@@ -28,13 +28,13 @@ long int80_make(u64 number, u64 rbx);
 #define TRAP_GP    13
 #define FOR_VECTOR (0x80u << 3 | 2) // the fault's error code: the table's entry 0x80
 
-#define NO_WAY     (-4096) // int80_make: the kernel has none
-#define AREA_FIRST 12      // entries of the global table that are a thread's own
+#define NO_INT80   (-4096) // int80_make: the kernel does not support it
+#define AREA_FIRST 12      // first GDT entry that belongs to the thread
 #define IPC_SHMAT  21
 #define IPC_SHMDT  22
 #define SUD        59 // PR_SET_SYSCALL_USER_DISPATCH
 
-// set_thread_area: the kernel loads anew what a segment register has of that entry. True: made.
+// set_thread_area: the kernel reloads segment registers that use the entry. True: made.
 static bool area(struct thread *t)
 {
     long ret;
@@ -42,7 +42,7 @@ static bool area(struct thread *t)
 
     mask_close(t);
     ret = int80_make((u32)t->regs[R_RAX], (u32)t->regs[R_RBX]);
-    if (ret == NO_WAY)
+    if (ret == NO_INT80)
         return false;
     if (ret == 0 && t->client_gs > 3 && clientmem_read_u64((u32)t->regs[R_RBX], &entry) == 0 &&
         (u32)entry >= AREA_FIRST && t->client_gs == ((u32)entry << 3 | 3))
@@ -52,8 +52,8 @@ static bool area(struct thread *t)
     return true;
 }
 
-// Calls with descriptors and names, by their 32-bit numbers: the one of the 64-bit kind that has
-// them in the same arguments. From COMMON on numbers are the same.
+// For the 32-bit number of a call with descriptors or names: a 64-bit call that has them in the
+// same arguments. From COMMON on the numbers are equal.
 #define COMMON 424
 // clang-format off
 static const u16 same[COMMON] = {
@@ -107,8 +107,8 @@ static const u16 same[COMMON] = {
 #define SOCKETCALL_SOCKET     1
 #define SOCKETCALL_SOCKETPAIR 8
 
-// Descriptors of the engine's do not exist for the client, and it is its program that runs. True:
-// it is told so, by *ret.
+// For the client, the engine's descriptors do not exist, and the running program is its own. True:
+// the call is handled, with the result in *ret.
 static bool names_ours(const struct thread *t, long *ret)
 {
     u32 nr = (u32)t->regs[R_RAX], as = nr < COMMON ? same[nr] - 1u : nr, fd;
@@ -129,7 +129,7 @@ static bool names_ours(const struct thread *t, long *ret)
     case 414: // ppoll_time64
         return descriptors_poll(args[0], args[1], ret);
     case 63:  // dup2
-    case 330: // dup3: the number that is wanted is given up
+    case 330: // dup3: give up the wanted number
         if (!fds_is_ours((int)args[0]) && fds_is_ours((int)args[1])) {
             *ret = fds_evict((int)args[1]);
             return *ret != 0;
@@ -141,7 +141,7 @@ static bool names_ours(const struct thread *t, long *ret)
     return files_names_ours(as, args) || files_answers(as, args, ret);
 }
 
-// The 32-bit calls that would change the process behind the engine's back.
+// The 32-bit calls that would change the process without the engine's knowledge.
 static bool refused(const struct thread *t)
 {
     u32 first = (u32)t->regs[R_RBX];
@@ -188,7 +188,7 @@ static bool answer(struct thread *t, long ret)
     return false;
 }
 
-// False: it is answered.
+// False: the call is handled.
 static bool allowed(struct thread *t)
 {
     u64 ecx = (u32)t->regs[R_RCX], edx = (u32)t->regs[R_RDX];
@@ -206,7 +206,7 @@ static bool allowed(struct thread *t)
     switch ((u32)t->regs[R_RAX]) {
     case 1: // exit
         exit_thread(t, (int)t->regs[R_RBX]);
-    case 123: // modify_ldt, of which the kernel gives the lower half alone
+    case 123: // modify_ldt: the kernel returns only the lower half
         return answer(t, syscalls_modify_ldt(t, (u32)t->regs[R_RBX], ecx, edx));
     case 172: // prctl
         if ((u32)t->regs[R_RBX] == PR_SET_TSC && (u32)t->regs[R_RCX] != PR_TSC_ENABLE)
@@ -222,13 +222,13 @@ static bool allowed(struct thread *t)
 
 _Noreturn void int80_done(struct thread *t)
 {
-    // rax is in regs[] already; int 0x80 leaves every other register alone.
+    // rax is already in regs[]; int 0x80 changes no other register.
     __atomic_store_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
     t->pc = t->sc_next;
     reentry_continue(t);
 }
 
-// The kernel has no such way (ia32_emulation=off). No register has changed.
+// The kernel does not support int $0x80 (ia32_emulation=off). No register has changed.
 _Noreturn void int80_fault(struct thread *t)
 {
     __atomic_store_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The rest of calls that were cut short (cuts.h). Listed here is each call that, as its manual page
-// says or as it was seen to do, looks for signals and, when it has done something by then, says
-// only that (docs/design/044). Nothing is asked for again that natively might have been short: a
-// call on a descriptor that does not block, a read from a pipe.
+// Makes the rest of calls that were cut short (interrupted.h). The table has each call that checks
+// for signals and then returns a partial result, by its manual page or by observation
+// (docs/design/044). A call whose result could be partial natively, too, is not continued: a call
+// on a descriptor that does not block, a read from a pipe.
 //
-// A part of a call on several buffers is one buffer's, since the first may be half done, and the
-// client's list of them is its own.
+// For a call on several buffers a part is one buffer: the first may be half done, and the client's
+// list must not change.
 #include "engine/syscalls/interrupted.h"
 
 #include "engine/base/clientmem.h"
@@ -18,7 +18,7 @@
 #define S_IFIFO     0x1000 // include/uapi/linux/stat.h
 #define S_IFCHR     0x2000
 #define S_IFSOCK    0xc000
-#define MEM_MAJOR   1 // /dev/zero, /dev/urandom and their like
+#define MEM_MAJOR   1 // /dev/zero, /dev/urandom and similar
 #define TCGETS      0x5401
 #define ICANON      0x2
 #define VTIME       5
@@ -60,7 +60,7 @@ static u64 least(u64 a, u64 b)
     return a < b ? a : b;
 }
 
-// ---- What a descriptor is ----
+// ---- Kinds of descriptors ----
 
 static u32 kind(u64 fd, u32 *major)
 {
@@ -96,8 +96,7 @@ static bool is_terminal(u64 fd, struct terminal *mode)
     return sys_call3(SYS_ioctl, fd, TCGETS, (u64)mode) == 0;
 }
 
-// How much of what a call asks for, from its beginning, it waits for: 0 when nothing is known of
-// that.
+// How many of the requested bytes a call waits for; 0: not known.
 static u64 to_write(u64 fd, u64 asked)
 {
     struct terminal mode;
@@ -110,12 +109,12 @@ static u64 to_write(u64 fd, u64 asked)
         if (major == MEM_MAJOR)
             return asked;
         return is_terminal(fd, &mode) && blocks(fd) ? asked : 0;
-    default: return 0; // files: no signal but one that kills; a limit sends one
+    default: return 0; // files: only a fatal signal interrupts; a limit sends one
     }
 }
 
-// Of a call that waits for `few` bytes and takes more if they are there. When it had those, no
-// signal has cut it.
+// For a call that waits for `few` bytes and takes more if available. If it got those, no signal has
+// cut it.
 static u64 at_least(const struct thread_cut *c, u64 few, u64 asked)
 {
     s32 there = 0;
@@ -160,8 +159,8 @@ static u64 to_read(const struct thread_cut *c, u64 asked)
 
 // ---- Buffers ----
 
-// The buffer that `skip` bytes of a list lead into, and what is left of it, to c->iov; all bytes of
-// the list, or 0.
+// Sets c->iov to the rest of the buffer at offset `skip` of a list. Returns the bytes of the whole
+// list, or 0.
 static u64 find_buffer(struct thread_cut *c, u64 list, u64 count, u64 skip)
 {
     u64 all = 0, iov[2];
@@ -180,7 +179,7 @@ static u64 find_buffer(struct thread_cut *c, u64 list, u64 count, u64 skip)
     return all > AT_ONCE_MAX ? 0 : all;
 }
 
-// The next part of one buffer, of which `whole` bytes are to be done.
+// The next part of one buffer with `whole` bytes to transfer.
 static u64 bytes(struct thread *t, u32 arg, u64 whole)
 {
     struct thread_cut *c = &thread_own(t)->cut;
@@ -192,7 +191,7 @@ static u64 bytes(struct thread *t, u32 arg, u64 whole)
     return whole - c->done;
 }
 
-// The same of c->iov.
+// The same for c->iov.
 static u64 buffer(struct thread *t, u32 arg, u64 whole)
 {
     struct thread_cut *c = &thread_own(t)->cut;
@@ -212,7 +211,7 @@ static void make_message(struct thread_cut *c)
     c->message[MSG_IOVLEN] = 1;
 }
 
-// And in a message. What goes with the bytes has gone with the first of them.
+// The same in a message. Ancillary data was sent with the first bytes.
 static u64 message(struct thread *t, u64 whole)
 {
     struct thread_cut *c = &thread_own(t)->cut;
@@ -230,7 +229,7 @@ static u64 flags_to_send(u64 flags)
     return (flags & ~(u64)(MSG_FASTOPEN | MSG_ZEROCOPY)) | MSG_NOSIGNAL;
 }
 
-// ---- The calls, by their arguments; each says how much the next part is to do, 0: there is none
+// ---- The calls, by their arguments: each returns the size of the next part; 0: there is none
 
 static u64 next_read(struct thread *t, struct thread_cut *c)
 {
@@ -282,7 +281,7 @@ static u64 next_recvfrom(struct thread *t, struct thread_cut *c)
 {
     u64 whole = to_receive(c, least(c->args[2], AT_ONCE_MAX), c->args[3]);
 
-    if (c->args[3] & MSG_PEEK) // from the beginning
+    if (c->args[3] & MSG_PEEK) // from the start
         return whole > c->done ? whole : 0;
     ask(t, 4, 0);
     ask(t, 5, 0);
@@ -294,7 +293,7 @@ static u64 next_recvmsg(struct thread *t, struct thread_cut *c)
 {
     u64 msg[MSG_WORDS], all, whole;
 
-    // What comes with the bytes on a local socket ends a call, and would be lost.
+    // On a local socket ancillary data ends a call, and would be lost.
     if (clientmem_read(msg, c->args[1], sizeof(msg)) ||
         (msg[MSG_CONTROL] && socket_says(c->args[0], SO_DOMAIN) == AF_UNIX))
         return 0;
@@ -306,7 +305,7 @@ static u64 next_recvmsg(struct thread *t, struct thread_cut *c)
     return message(t, whole);
 }
 
-// Of messages: the last that was sent may be half sent, and is first.
+// Several messages: the last one sent may be half sent, and is the first of the next part.
 static u64 next_sendmmsg(struct thread *t, struct thread_cut *c)
 {
     u64 last = c->args[1] + (c->done - 1) * sizeof(c->message), msg[MMSG_WORDS], all;
@@ -339,7 +338,7 @@ static u64 next_recvmmsg(struct thread *t, struct thread_cut *c)
     if ((c->args[3] & (MSG_DONTWAIT | MSG_WAITFORONE)) || !blocks(c->args[0]) ||
         c->done >= (u32)c->args[2])
         return 0;
-    // The kernel says how much is left.
+    // The kernel returns how much is left.
     if (c->args[4] &&
         (clientmem_read(left, c->args[4], sizeof(left)) || (left[0] == 0 && left[1] == 0)))
         return 0;
@@ -348,7 +347,7 @@ static u64 next_recvmmsg(struct thread *t, struct thread_cut *c)
     return (u32)c->args[2] - c->done;
 }
 
-// To where it goes on itself, file to file or socket; a pipe takes at once what it takes.
+// From file to file or socket, where the call would go on; a pipe takes all that it can at once.
 static u64 next_copy(struct thread *t, struct thread_cut *c, u64 to, u32 arg)
 {
     u64 whole = least(c->args[arg], AT_ONCE_MAX);
@@ -360,7 +359,7 @@ static u64 next_copy(struct thread *t, struct thread_cut *c, u64 to, u32 arg)
     return whole - c->done;
 }
 
-// Out of a pipe: as long as there is something in it.
+// From a pipe: as long as it is not empty.
 static u64 next_splice(struct thread *t, struct thread_cut *c)
 {
     u32 major = 0;
@@ -396,7 +395,7 @@ static u64 next_getevents(struct thread *t, struct thread_cut *c)
     return c->args[1] - c->done;
 }
 
-// All is submitted; how much is to be there before it comes back is no less for that.
+// Everything is submitted; the number of completions to wait for stays the same.
 static u64 next_uring(struct thread *t, struct thread_cut *c)
 {
     if ((u32)c->args[1] != c->done || !(c->args[3] & IORING_GETEVENTS) || !(u32)c->args[2])
@@ -442,7 +441,7 @@ static bool peeks(const struct thread_cut *c)
            (c->nr == SYS_recvmsg && (c->args[2] & MSG_PEEK));
 }
 
-// One message of several has gone on.
+// Adds to the length of one message of several.
 static void add_to_message(struct thread_cut *c)
 {
     u64 at = c->args[1] + (c->done - 1) * sizeof(c->message) + MMSG_LEN * sizeof(u64);
@@ -452,7 +451,7 @@ static void add_to_message(struct thread_cut *c)
         clientmem_write_u32(at, sent + (u32)c->message[MMSG_LEN]);
 }
 
-// What the part under way has done. False: it has ended of itself, and did not do all.
+// Adds the result of the current part. False: it ended by itself and is incomplete.
 static bool add(struct thread_cut *c)
 {
     bool half = c->half;
@@ -464,7 +463,8 @@ static bool add(struct thread_cut *c)
             add_to_message(c);
         return did && (c->broken || (u32)c->message[MMSG_LEN] == c->iov[1]);
     }
-    // The kernel keeps why recvmmsg() stopped, be it a signal, for the next call on the socket.
+    // The kernel saves the error of recvmmsg(), even that of a signal, for the next call on the
+    // socket.
     if (c->nr == SYS_recvmmsg && (c->result == -ERESTARTSYS || c->result == -EINTR))
         return true;
     if (c->nr != SYS_io_uring_enter)

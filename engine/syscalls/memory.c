@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The client's memory calls: made directly, with vmmap told before and after (vmmap.h says why
-// both), and the engine's own memory out of reach. Its ranges are mapped as they are needed, so to
-// the kernel there are gaps in them; reserved they would count against the client's limit on
-// addresses, and be seen in its size. Therefore a place that the client leaves open is the kernel's
-// choice only where there is room above the engine, and the engine's, below itself, elsewhere.
-// To the client its ranges are taken where something is to go there, and empty otherwise.
+// The client's memory calls: made directly, with updates of vmmap before and after (vmmap.h says
+// why both), and never on the engine's own memory. The engine's ranges are mapped as they are
+// needed, so for the kernel they have gaps; if they were reserved, they would count against the
+// client's limit on address space, and show in its size. If the client leaves the address open, the
+// kernel chooses it only if there is free space above the engine; otherwise the engine chooses one
+// below itself. For the client the engine's ranges are taken when it wants to map there, and empty
+// otherwise.
 
 #include "engine/syscalls/memory.h"
 
@@ -22,15 +23,15 @@
 #define MADV_DONTNEED_LOCKED 24
 #define MAP_HUGE_SHIFT       26
 #define IPC_STAT             2
-#define NOT_THERE            (-ENOMEM) // what calls say of a range in which nothing is mapped
+#define NOT_THERE            (-ENOMEM) // result of calls on a range without mappings
 
 static struct lock brk_lock;
 static bool brk_known;
 static u64 brk_start, brk_now; // brk_start: 0 unless the break is emulated
 static bool read_implies_exec;
 
-static struct lock place_lock; // from the choice of an address to the map's knowing it
-static u64 place_top;          // below it the engine chooses addresses; 0: the kernel does
+static struct lock place_lock; // from the choice of an address to the update of the map
+static u64 place_top;          // the engine chooses addresses below it; 0: the kernel chooses
 
 void memory_init(u64 brk, u64 top)
 {
@@ -51,7 +52,7 @@ static bool range_is_engine(u64 addr, u64 len)
 {
     u64 end = range_end(addr, len);
 
-    // A range that wraps fails in the kernel by itself.
+    // The kernel refuses a range that wraps.
     return end > addr && vmmap_is_engine(addr, end);
 }
 
@@ -70,20 +71,20 @@ static u32 map_prot(u64 prot)
     return read_implies_exec && (p & PROT_READ) ? p | PROT_EXEC : p;
 }
 
-// Where the processor has protection keys, execute-only memory cannot be read, and the engine must
+// Makes execute-only memory readable: with protection keys it would not be, and the engine must
 // read it.
 static u64 readable(u64 prot)
 {
     return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_EXEC ? prot | PROT_READ : prot;
 }
 
-// ---- Places ----
+// ---- Choice of addresses ----
 
 #define PLACE_TRIES 16
 #define LARGE_PAGE  0x200000ul
-#define STACK_GUARD 0x100000ul // what the kernel keeps free below a mapping that grows
+#define STACK_GUARD 0x100000ul // the kernel keeps this free below a mapping that grows
 
-// Room of `len` bytes where the engine never is, mapped without any right; 0: none.
+// Maps `len` bytes with PROT_NONE outside the engine's ranges; 0: no space.
 static u64 place_take(u64 len, u64 align)
 {
     u32 flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
@@ -100,18 +101,18 @@ static u64 place_take(u64 len, u64 align)
             return at;
         if (ret != -EEXIST)
             return 0;
-        vmmap_learn(at, at + len); // another thread's, or the kernel's own
+        vmmap_learn(at, at + len); // mapped by another thread or by the kernel
     }
     return 0;
 }
 
 static u64 place_align(u64 len)
 {
-    return len >= LARGE_PAGE ? LARGE_PAGE : PAGE_SIZE; // as the kernel does
+    return len >= LARGE_PAGE ? LARGE_PAGE : PAGE_SIZE; // like the kernel
 }
 
-// What the kernel has put into a range of the engine's goes elsewhere; its new address, or -ENOMEM:
-// it is gone.
+// Moves a mapping that the kernel has placed in a range of the engine. Returns its new address, or
+// -ENOMEM: it is unmapped.
 static long place_leave(long at, u64 len)
 {
     u64 to;
@@ -142,8 +143,8 @@ static long map_noted(const u64 *r, long ret)
     return ret;
 }
 
-// Where the client leaves the address to the kernel, which looks for the highest gap, too, but
-// among mappings of its own that differ from one version to the next.
+// The client leaves the address open: takes the highest gap. The kernel does the same, but among
+// its own mappings, which differ between versions.
 static long mmap_placed(const u64 *r, u64 hint)
 {
     u64 len = PAGE_UP(r[R_RSI]), fixed = r[10] | MAP_FIXED_NOREPLACE, gap;
@@ -154,7 +155,7 @@ static long mmap_placed(const u64 *r, u64 hint)
         ret = map_at(r, PAGE_DOWN(hint), fixed);
     if (sys_failed(ret) && (gap = vmmap_gap(len, place_top)) != 0)
         ret = map_at(r, gap, fixed);
-    if (sys_failed(ret)) // the kernel has something there, or a device its own idea
+    if (sys_failed(ret)) // the kernel has a mapping there, or a device chooses its own address
         ret = place_leave(map_at(r, 0, r[10]), len);
     map_noted(r, ret);
     lock_drop(&place_lock);
@@ -167,7 +168,7 @@ static bool is_placed(u64 len, u64 flags)
            !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_HUGETLB | MAP_GROWSDOWN));
 }
 
-// Where the kernel's choice could be the engine's, the engine chooses.
+// If the kernel could choose a range of the engine, the engine chooses.
 static long mmap_beside(const u64 *r, u64 hint)
 {
     u64 len = PAGE_UP(r[R_RSI]), flags = r[10], huge = flags >> MAP_HUGE_SHIFT & 63;
@@ -193,7 +194,7 @@ static long mmap_beside(const u64 *r, u64 hint)
         if (!sys_failed(ret))
             return ret;
     }
-    return place_leave(map_at(r, 0, flags), len); // a device has its own idea, or nothing is free
+    return place_leave(map_at(r, 0, flags), len); // a device chooses, or no space
 }
 
 static long map_anywhere(struct thread *t)
@@ -218,8 +219,8 @@ static long map_anywhere(struct thread *t)
     return map_noted(t->regs, ret);
 }
 
-// What is executed is known by its file's name, where something else may be by the time that its
-// first block is translated.
+// Code is identified by the name of its file. When its first block is translated, the name may lead
+// to another file.
 static void keep_file(struct thread *t, int fd)
 {
     struct k_stat st;
@@ -232,8 +233,8 @@ static void keep_file(struct thread *t, int fd)
         vmmap_keep(fd, &st);
 }
 
-// Who generates code and writes its names to a file jit-PID.dump maps that, executable, so that it
-// is found: the finisher looks for it in the spool's records of mappings.
+// A program that generates code and writes names to a file jit-PID.dump maps that file as
+// executable to announce it: the finisher looks for it in the spool's records of mappings.
 static bool is_jitdump(u32 fd)
 {
     char link[32], path[4096];
@@ -261,7 +262,7 @@ static long client_mmap(struct thread *t)
     return ret;
 }
 
-// What lies around the engine's ranges.
+// Unmaps what is around the engine's ranges.
 static long munmap_around(u64 addr, u64 end)
 {
     u64 from, to;
@@ -309,7 +310,7 @@ static long client_mprotect(struct thread *t, bool pkey)
     if (ret != 0 || end <= addr)
         return ret;
     if ((prot & PROT_GROWSDOWN) && vmmap_find(addr, &info))
-        vmmap_remove(info.start, info.end); // the kernel began further down: look again when asked
+        vmmap_remove(info.start, info.end); // extended downwards: look it up again when needed
     else
         vmmap_protect(addr, end, map_prot(prot));
     return ret;
@@ -320,7 +321,7 @@ static bool keeps_old(u64 old_len, u64 flags)
     return old_len == 0 || (flags & MREMAP_DONTUNMAP);
 }
 
-// Whether the engine chooses the address, as far as that is not the old one.
+// Whether the engine chooses the address if the mapping moves.
 static bool is_beside(u64 old, u64 old_len, u64 new_len, u64 flags)
 {
     if ((place_top && (flags & MREMAP_MAYMOVE)) || vmmap_is_engine(old, old + new_len))
@@ -329,7 +330,7 @@ static bool is_beside(u64 old, u64 old_len, u64 new_len, u64 flags)
            !vmmap_has_room(new_len + LARGE_PAGE);
 }
 
-// Moves to an address of our choice; -errno.
+// Moves to an address that the engine chooses. Returns it, or -errno.
 static long mremap_away(u64 old, u64 old_len, u64 new_len, u64 flags)
 {
     u64 len = PAGE_UP(new_len), to = place_take(len, place_top ? PAGE_SIZE : place_align(len));
@@ -342,7 +343,7 @@ static long mremap_away(u64 old, u64 old_len, u64 new_len, u64 flags)
     return ret;
 }
 
-// Grows where it lies, or moves.
+// Grows in place, or moves.
 static long mremap_beside(u64 old, u64 old_len, u64 new_len, u64 flags)
 {
     u64 old_end = old + PAGE_UP(old_len), len = PAGE_UP(new_len);
@@ -372,13 +373,13 @@ static long client_mremap(struct thread *t)
     if (fixed && range_is_engine(new_addr, new_len))
         return -EINVAL;
     if (!fixed && (flags & MREMAP_DONTUNMAP) && range_is_engine(new_addr, new_len))
-        new_addr = 0; // a hint
+        new_addr = 0; // only a hint
     if (old_len)
         vmmap_before(old, old + old_len);
     if (fixed)
         vmmap_before(new_addr, new_addr + new_len);
     if (!(flags & MREMAP_DONTUNMAP))
-        new_addr = fixed ? new_addr : 0; // without a meaning
+        new_addr = fixed ? new_addr : 0; // ignored
     if (!fixed && new_len && new_addr == PAGE_DOWN(new_addr) &&
         is_beside(old, old_len, new_len, flags))
         return mremap_beside(old, t->regs[R_RSI], t->regs[R_RDX], flags);
@@ -392,7 +393,7 @@ static long client_mremap(struct thread *t)
     return ret;
 }
 
-// Grows or shrinks the emulated break; the new one, or the old one when that cannot be.
+// Grows or shrinks the emulated break. Returns the new one, or the old one if that is impossible.
 // @holds(brk_lock)
 static u64 emulated_brk(u64 want)
 {
@@ -419,7 +420,7 @@ static long client_brk(struct thread *t)
 {
     u64 want = t->regs[R_RDI], now, old;
 
-    // The lock keeps two threads' answers and the map in one order.
+    // The lock keeps the results of two threads and the map in the same order.
     lock_take(&brk_lock);
     if (!brk_known) {
         brk_now = brk_start ? brk_start : (u64)sys_call1(SYS_brk, 0);
@@ -440,7 +441,7 @@ static long client_brk(struct thread *t)
     return (long)now;
 }
 
-// The segment where the engine never is.
+// Attaches the segment outside the engine's ranges.
 static long shmat_beside(u64 id, u64 size, u64 flags)
 {
     u64 len = PAGE_UP(size), to = place_take(len, PAGE_SIZE);
@@ -491,7 +492,7 @@ static long client_shmdt(struct thread *t)
     ret = sys_call1(SYS_shmdt, addr);
     if (ret == 0 && known)
         vmmap_remove(addr,
-                     info.end); // what was another segment behind it is found again when asked
+                     info.end); // another segment after it is looked up again when needed
     return ret;
 }
 
@@ -537,7 +538,7 @@ static long client_madvise(struct thread *t)
     return ret;
 }
 
-// Writes into the memory of a process: code may change there when it is this one.
+// Writes to the memory of a process: if it is this one, code may change.
 static long client_process_vm_writev(struct thread *t)
 {
     const u64 *r = t->regs;

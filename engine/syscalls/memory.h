@@ -5,9 +5,8 @@
 
 #include "engine/thread/thread.h"
 
-// brk: where the client's break starts when the kernel could not be told so and it must be
-// emulated; else 0. top: below it the engine chooses addresses (--reproducible); 0: the kernel
-// does.
+// brk: start of the client's break if it must be emulated because the kernel's could not be set;
+// else 0. top: the engine chooses addresses below it (--reproducible); 0: the kernel chooses.
 void memory_init(u64 brk, u64 top);
 
 // Handles call number nr (true), or leaves it to the gate.

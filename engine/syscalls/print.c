@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // VALGRIND_PRINTF (print.h). Conversions: d i u x X p s c f and %, with flags, width, precision and
-// length; others stand as they are. There is no floating point in the engine: %f is made of the
-// number's bits, and shown in full below 2^64.
+// length; others are copied unchanged. The engine has no floating point: %f is computed from the
+// number's bits, in full below 2^64.
 #include "engine/syscalls/print.h"
 
 #include "engine/base/clientmem.h"
@@ -20,12 +20,12 @@ struct list {
 struct out {
     char buffer[1024];
     u32 used;
-    u64 length; // of all that was put
+    u64 length; // of all output
 };
 
 struct conversion {
     bool left, zero, plus, alternate;
-    u32 width, length; // length: how many l
+    u32 width, length; // length: number of l
     s32 precision;     // -1: none
 };
 
@@ -55,7 +55,7 @@ static void pad(struct out *o, char c, u64 n)
         put(o, c);
 }
 
-// A number's digits behind its sign or prefix.
+// A number's digits after its sign or prefix.
 static void put_field(struct out *o, const struct conversion *c, const char *sign, const char *text,
                       u64 n)
 {
@@ -162,7 +162,7 @@ static void put_fraction(struct out *o, const struct conversion *c, const char *
     if (digits) {
         char fraction[24];
 
-        // the leading 1 keeps the zeros behind it
+        // the leading 1 keeps the zeros after it
         nolibc_format(fraction, sizeof(fraction), "%lu", scaled + power);
         nolibc_format(text, sizeof(text), "%lu.%s", whole, fraction + 1);
     } else {
@@ -274,7 +274,7 @@ static u64 read_count(u64 f, u32 *count, struct list *l)
     return f;
 }
 
-// What stands behind a percent sign; where its letter is.
+// Parses what follows a percent sign. Returns the position of its letter.
 static u64 read_conversion(u64 f, struct conversion *c, struct list *l)
 {
     u32 count;

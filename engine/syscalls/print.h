@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// VALGRIND_PRINTF: the client's format and arguments, formatted here and written where the run's
-// messages go, each line behind "**PID** ".
+// VALGRIND_PRINTF: formats the client's arguments and writes the text to the run's messages, each
+// line after "**PID** ".
 #ifndef QUERN_ENGINE_PRINT_H
 #define QUERN_ENGINE_PRINT_H
 
 #include "engine/base/types.h"
 
-// format: client address of the text; list: of a va_list as the ABI has it. The length of what was
-// made of it.
+// format: client address of the text; list: client address of a va_list of the ABI. Returns the
+// length of the result.
 u64 print_client(u64 format, u64 list);
 
-// A line that says where the client is.
+// Prints a line with the client's location.
 void print_place(u64 pc);
 
 #endif

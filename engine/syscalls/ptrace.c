@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The client traces a process that runs under an engine of its own: one that was forked, not
-// executed (ptrace.h). What such a tracee's registers are is the engine's business, but for the one
-// that would bring its engine down: the base of %gs is where that finds everything. The client's
-// own and its selector are in the tracee's thread block; reads and writes go there.
+// The client traces a process that runs under its own engine: one that was forked, not executed
+// (ptrace.h). The tracee's registers are those of its engine. One of them must not be changed: the
+// base of %gs, by which the engine finds its data. The client's base and selector of %gs are in the
+// tracee's thread block; reads and writes go there.
 #include "engine/syscalls/ptrace.h"
 
 #include "engine/base/clientmem.h"
@@ -40,14 +40,14 @@ static u64 block_of(u64 pid)
         return 0;
     if (base - THREAD_AREA_BASE < SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE)
         return (base - THREAD_AREA_BASE) % THREAD_AREA_STRIDE == 0 ? base : 0;
-    // Where that process has put further ones is not known here.
+    // Where that process has its further slots is not known here.
     if (!base || base % THREAD_FAR_STRIDE ||
         raw(PTRACE_PEEKDATA, pid, base + TH_SELF, (u64)&self) || self != base)
         return 0;
     return base;
 }
 
-// Where register number `reg` of the client's is in its thread block; 0: it is not there.
+// Offset of the client's register number `reg` in its thread block; 0: it is not there.
 static u64 place_of(u64 reg)
 {
     return reg == REG_GS_BASE ? TH_CLIENT_GS : reg == REG_GS ? TH_CLIENT_SEL : 0;
@@ -58,7 +58,7 @@ static long get_one(u64 pid, u64 block, u64 reg, u64 *value)
     return raw(PTRACE_PEEKDATA, pid, block + place_of(reg), (u64)value);
 }
 
-// As putreg() of the kernel has it: a selector is of 16 bits, and of user code.
+// As in the kernel's putreg(): a selector has 16 bits and user privilege.
 static bool is_valid(u64 reg, u64 value)
 {
     if (reg == REG_GS_BASE)
@@ -73,8 +73,7 @@ static long set_one(u64 pid, u64 block, u64 reg, u64 value)
     return raw(PTRACE_POKEDATA, pid, block + place_of(reg), reg == REG_GS ? (u16)value : value);
 }
 
-// Of the first n registers at addr: what is the client's in the place of what is the engine's, and
-// the other way round.
+// For the first n registers at addr: replaces the engine's values by the client's, and the reverse.
 static long get_regs(u64 pid, u64 block, u64 addr, u64 n)
 {
     for (u64 reg = REG_GS_BASE; reg < n && reg < REGS; reg++) {
@@ -149,7 +148,7 @@ bool ptrace_call(struct thread *t)
         break;
     default:
         ret = raw(request, pid, addr, data);
-        if (!ret && clientmem_read(&v, data, sizeof(v)) == 0) // its length is what there was
+        if (!ret && clientmem_read(&v, data, sizeof(v)) == 0) // v.len: what the kernel wrote
             ret = get_regs(pid, block, v.base, v.len / 8);
         break;
     }

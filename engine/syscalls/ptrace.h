@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ptrace, where the tracee is a process of ours.
+// ptrace of a process that runs under an engine.
 #ifndef QUERN_ENGINE_PTRACE_H
 #define QUERN_ENGINE_PTRACE_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Client requests (requests.h). What the two tools of Valgrind do is done here; requests of other
-// tools, and services that neither has, get the answer that they have natively, as there.
+// Client requests (requests.h). Serves the requests of Valgrind's two tools; requests of other
+// tools and services that neither tool has get their native result, as in Valgrind.
 //
-// Callgrind's requests mean something with --calls=yes, Cachegrind's without it: each of those
-// tools ignores the other's, too.
+// Callgrind's requests are served with --calls=yes, Cachegrind's without it: each of those tools
+// ignores the other's, too.
 #include "engine/syscalls/requests.h"
 
 #include "engine/base/clientmem.h"
@@ -26,7 +26,7 @@ enum request {
     RUNNING_ON_VALGRIND = 0x1001,
     DISCARD_TRANSLATIONS = 0x1002,
     GET_TOOLNAME = 0x1004,
-    CLIENT_CALL0 = 0x1101, // and three more, by the number of arguments
+    CLIENT_CALL0 = 0x1101, // and three more, by their number of arguments
     CLIENT_CALL3 = 0x1104,
     MONITOR_COMMAND = 0x1202,
     CLO_CHANGE = 0x1203,
@@ -61,7 +61,7 @@ static bool has_calls(void)
     return spool->flags & SPOOL_F_CALLS;
 }
 
-// The length of the name with its NUL, so that who has no room for it can ask again.
+// Returns the length of the name with its NUL: a caller whose buffer is too small can ask again.
 static u64 tool_name(u64 buffer, u64 size)
 {
     const char *name = has_calls() ? "callgrind" : "cachegrind";
@@ -78,7 +78,7 @@ static void switch_counting(struct thread *t, bool on, bool callgrind)
         counting_switch(t, on);
 }
 
-// text: of DUMP_STATS_AT, or 0. It becomes a line of the profile.
+// text: of DUMP_STATS_AT, or 0. Becomes a line of the profile.
 static void dump(struct thread *t, u64 text)
 {
     static const char client[] = "Client Request", at[] = ": ";
@@ -88,7 +88,7 @@ static void dump(struct thread *t, u64 text)
     if (!has_calls())
         return;
     memcpy(why, client, n);
-    if (text) { // what does not fit is cut
+    if (text) { // truncated to fit
         memcpy(why + n, at, sizeof(at) - 1);
         n += sizeof(at) - 1;
         n += clientmem_read_some(why + n, text, sizeof(why) - 1 - n);
@@ -112,7 +112,7 @@ static void toggle(struct thread *t)
                "--toggle-collect alone; told once");
 }
 
-// What a debugger's user would type. 0: done; 1: it is no command.
+// A monitor command, as a debugger's user would type it. 0: done; 1: not a command.
 static u64 command(struct thread *t, u64 text)
 {
     char word[32];
@@ -142,17 +142,17 @@ static void refuse_option(u64 text)
 
 static u64 next_stack(void)
 {
-    static u64 stacks; // the first stack is none of these
+    static u64 stacks; // without the first stack
 
     return __atomic_add_fetch(&stacks, 1, __ATOMIC_RELAXED);
 }
 
 // ---- A function to be called ----
 //
-// It is client code, translated as all else, and called as a signal's handler is: with a frame that
-// has every register and the FPU state, because who asks does not expect that a call clobbers any.
-// The frame's return address is the request: executed again, with the stack pointer behind that, it
-// is the return.
+// The function is client code, translated as usual, and called like a signal handler: with a frame
+// that has every register and the FPU state, because the caller does not expect the call to change
+// any. The frame's return address is the request itself: executed again, with the stack pointer
+// after that address, it is the return.
 
 #define REQUEST_BYTES 19
 
@@ -165,8 +165,7 @@ static void call(struct thread *t, const struct asked *r)
     struct signal_pending none = { 0 };
     struct thread_own *own = thread_own(t);
 
-    // Who has left such a function by a longjmp has left its entry, too: it is below the stack
-    // pointer.
+    // After a longjmp out of such a function its entry remains: it is below the stack pointer.
     if (own->asked_count == ARRAY_SIZE(own->asked)) {
         own->asked_count = 0;
         for (u32 i = 0; i < ARRAY_SIZE(own->asked); i++)
@@ -176,14 +175,14 @@ static void call(struct thread *t, const struct asked *r)
     if (own->asked_count == ARRAY_SIZE(own->asked) || frame_push(t, &act, &none, t->sig->mask))
         return;
     own->asked[own->asked_count++] = t->regs[R_RSP] + 8;
-    t->regs[R_RDI] = t->slot + 1ul; // threads have numbers from 1 on
+    t->regs[R_RDI] = t->slot + 1ul; // threads are numbered from 1
     t->regs[R_RSI] = r->arg[1];
     t->regs[R_RDX] = r->arg[2];
     t->regs[R_RCX] = r->arg[3];
     calls_called(t, site);
 }
 
-// Whether the request is the return of such a function; then what that has answered is the answer.
+// Whether the request is the return of such a function; then the function's result is the result.
 static bool is_return(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
@@ -227,7 +226,7 @@ void requests_answer(struct thread *t)
     case STACK_REGISTER: *answer = next_stack(); break;
     case MAP_IP_TO_SRCLOC:
         clientmem_write(r.arg[1], "", 1);
-        break; // names are known at the end only
+        break; // names are only known at the end
     case CALLGRIND_DUMP: dump(t, 0); break;
     case CALLGRIND_DUMP_AT: dump(t, r.arg[0]); break;
     case CALLGRIND_ZERO:

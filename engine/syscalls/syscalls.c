@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The slow system calls: the table, the way in and out, and the calls that concern processes,
-// signals and the processor's state. Memory is in memory.c, files and names in files.c, int 0x80 in
+// The slow system calls: the table, entry and return, and the calls that concern processes, signals
+// and the processor's state. Memory is in memory.c, files and names in files.c, int 0x80 in
 // int80.c.
 //
 // Invariants: no engine lock is held across a client's call. A handler that ends in a gated call
-// changes registers only through gate_call(), which remembers the client's own; signal.c puts them
-// back when the call is interrupted, syscalls_done() when it is complete.
+// changes registers only through gate_call(), which saves the client's. They are restored by the
+// signal handler when the call is interrupted, and by syscalls_done() when it is complete.
 
 #include "engine/syscalls/syscalls.h"
 
@@ -38,7 +38,7 @@
 #include "engine/thread/stress.h"
 #include "engine/translate/timing.h"
 
-// By number: 1 leaves the fast gate. descriptors.c and files.c have further ones.
+// By number: 1 leaves the fast gate. descriptors.c and files.c add more.
 static const u8 slow_table[GATE_CALLS] = {
     // Processes and threads
     [SYS_clone] = 1,
@@ -92,7 +92,7 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_epoll_pwait2] = 1,
     [SYS_io_pgetevents] = 1,
     [SYS_io_uring_enter] = 1,
-    // Time that goes on while they are broken off
+    // Calls whose time goes on while they are interrupted
     [SYS_nanosleep] = 1,
     [SYS_clock_nanosleep] = 1,
     [SYS_select] = 1,
@@ -144,7 +144,7 @@ static _Noreturn void gate(struct thread *t)
     gate_call(t, NULL);
 }
 
-// The call waits with another signal mask, which a handler that ends it starts from.
+// The call waits with another signal mask, with which a handler that ends it starts.
 static _Noreturn void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
 {
     u64 mask;
@@ -153,9 +153,9 @@ static _Noreturn void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
         struct k_siginfo held;
 
         __atomic_store_n(&t->sig->temp_mask, mask, __ATOMIC_RELAXED);
-        // Before the look: who finds nobody that lets a signal in keeps it, and looks again.
+        // Before the check: a thread that finds no thread for a signal keeps it, and checks again.
         __atomic_store_n(&t->sig->temp_mask_set, true, __ATOMIC_SEQ_CST);
-        // A signal that only the engine holds back would not wake the kernel.
+        // A signal that only the engine holds would not end the kernel's wait.
         if ((mask_held(t) & ~mask) && mask_take_held(t, ~mask, &held)) {
             t->sig->temp_mask_set = false;
             mask_note_held(t, &held);
@@ -192,8 +192,8 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
         if (!cpu.shown_all)
             return clientmem_write_u64(addr, cpu.shown_features | 3);
         return sys_call2(SYS_arch_prctl, code, addr);
-    // ARCH_SHSTK_ENABLE, _DISABLE, _LOCK, _UNLOCK, _STATUS: return addresses are checked by nobody
-    // here
+    // ARCH_SHSTK_ENABLE, _DISABLE, _LOCK, _UNLOCK, _STATUS: the engine does not check return
+    // addresses
     case 0x5001:
     case 0x5002:
     case 0x5003:
@@ -203,12 +203,12 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
     }
 }
 
-// --reproducible: a sequence that is always the same. With flags that no kernel knows, its answer.
+// --reproducible: a sequence that is always the same. With unknown flags, the kernel's result.
 static long client_getrandom(struct thread *t, u64 to, u64 len, u64 flags)
 {
     if (!(spool->flags & SPOOL_F_REPRODUCIBLE) || flags > 7)
         return sys_call3(SYS_getrandom, to, len, flags);
-    len = len > 0x1ffffff ? 0x1ffffff : len; // as much as the kernel gives at once
+    len = len > 0x1ffffff ? 0x1ffffff : len; // the kernel's maximum for one call
     for (u64 done = 0, n; done < len; done += n) {
         u64 word = vtsc_random(t);
 
@@ -219,8 +219,8 @@ static long client_getrandom(struct thread *t, u64 to, u64 len, u64 flags)
     return (long)len;
 }
 
-// A selector that is taken away while the kernel enters another thread's handler, with SIGSEGV
-// blocked, ends the process: nobody is in one when it is written.
+// If a selector is removed while the kernel enters another thread's handler, with SIGSEGV blocked,
+// the process dies: no thread may be in that state when the LDT is written.
 long syscalls_modify_ldt(struct thread *t, u64 func, u64 at, u64 bytes)
 {
     long ret;
@@ -241,8 +241,8 @@ static void client_prctl(struct thread *t)
         return;
     case PR_GET_SECCOMP: gate_return(t, seccomp_mode(t)); return;
     case PR_SET_SYSCALL_USER_DISPATCH:
-        // Its selector would judge the engine's own calls; a kernel without the feature says the
-        // same.
+        // Its selector would apply to the engine's own calls. A kernel without the feature returns
+        // the same.
         gate_return(t, -EINVAL);
         return;
     case PR_SET_TSC:
@@ -255,7 +255,7 @@ static void client_prctl(struct thread *t)
     }
 }
 
-// Of its operations those that set something.
+// Only the operations that set something.
 static void client_seccomp(struct thread *t, u32 operation)
 {
     bool sets = operation < 2;
@@ -335,7 +335,7 @@ static _Noreturn void gate_uring(struct thread *t)
     gate_with_mask(t, ext.mask, ext.size);
 }
 
-// Who replays is a child, too, of a kind that hardly anybody waits for.
+// The replayer is a child, too, of a kind for which programs rarely wait.
 static _Noreturn void gate_wait(struct thread *t, u64 options)
 {
     if ((options & (__WALL | __WCLONE)) && threads_is_profiled(t)) {
@@ -352,7 +352,7 @@ void syscalls_slow(struct thread *t)
     u32 nr = (u32)r[R_RAX];
 
     t->sc_post = 0;
-    // Whatever is noted comes first; the call is then made anew, with the mask open.
+    // Noted signals are delivered first; then the call is repeated, with signals unblocked.
     if (t->stop)
         return;
     if (gate_all_slow && !seccomp_check(t))
@@ -377,7 +377,7 @@ void syscalls_slow(struct thread *t)
     case SYS_setrlimit: gate_limit(t, r[R_RDI], true);
     case SYS_prlimit64: gate_limit(t, r[R_RSI], r[R_RDX] != 0);
     case SYS_seccomp: client_seccomp(t, (u32)r[R_RDI]); return;
-    case SYS_pkey_alloc: // of a processor that has none
+    case SYS_pkey_alloc: // the shown processor has no keys
         if (cpu.shown_all)
             gate(t);
         gate_return(t, -ENOSPC);
@@ -419,7 +419,7 @@ void syscalls_slow(struct thread *t)
     }
 }
 
-// What another thread has passed on says so; the sender did not.
+// Restores the si_code of a signal that another thread has passed on.
 static void awaited_came(const struct thread *t)
 {
     u64 at = t->regs[R_RSI] + offsetof(struct k_siginfo, code);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// --collect-systime: how many system calls there were, how long they took, and how much of that the
-// processor worked. A call that is made anew begins then.
+// --collect-systime: the number of system calls, their time, and their CPU time. A repeated call
+// starts again.
 #ifndef QUERN_ENGINE_SYSTIME_H
 #define QUERN_ENGINE_SYSTIME_H
 
 #include "engine/thread/thread.h"
 
 void systime_begin(struct thread *t);
-// t->pc is behind the instruction: the call is done.
+// t->pc is after the instruction: the call is complete.
 void systime_end(struct thread *t);
 
 #endif

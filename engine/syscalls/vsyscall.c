@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The vsyscall page (vsyscall.h). The kernel emulates these three entries itself when they are
-// executed; here they are ordinary system calls with the same result, none of which blocks.
+// The vsyscall page (vsyscall.h). The kernel emulates its three entries when they are executed;
+// here they are ordinary system calls with the same result, none of which blocks.
 
 #include "engine/syscalls/vsyscall.h"
 

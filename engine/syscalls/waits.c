@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Until when a call waits (waits.h).
+// The end of a call's wait (waits.h).
 #include "engine/syscalls/waits.h"
 
 #include "engine/base/clientmem.h"
@@ -10,16 +10,16 @@
 #define TIMER_ABSTIME   1
 #define CLOCK_REALTIME  0
 #define FUTEX_OPERATION 0x7f
-#define LONGEST_SECONDS (1l << 40) // beyond that nobody waits to the end
+#define LONGEST_SECONDS (1l << 40) // longer waits never end
 
-// io_uring_enter: its time is behind a structure, unless that lies in memory registered before, or
-// it is a point of time (io_uring_enter(2)).
+// io_uring_enter: a structure points to its time, unless the structure is in registered memory, or
+// the time is absolute (io_uring_enter(2)).
 #define URING_FLAGS    (URING_EXT_ARG | 1u << 5 | 1u << 6)
 #define URING_EXT_ARG  (1u << 3)
 #define URING_ARG_TIME 2 // word of struct io_uring_getevents_arg
 
-// Where a call has its time: a register, of milliseconds or the address of seconds and ns (or us).
-// Of the calls that tell the rest there, the kernel's last word is the client's: `told`.
+// Where a call has its time: in a register, as milliseconds or as the address of seconds and ns (or
+// us). told: the kernel writes the remaining time there, and the client gets its last value.
 struct place {
     u32 reg;
     bool milliseconds, us, told, uring;
@@ -29,7 +29,7 @@ static bool place_of(const struct thread *t, u32 nr, struct place *p)
 {
     switch (nr) {
     case SYS_nanosleep: *p = (struct place){ .reg = R_RDI }; return true;
-    case SYS_clock_nanosleep: // of the clocks of processors nobody knows how they go on
+    case SYS_clock_nanosleep: // CPU-time clocks advance at no known rate
         *p = (struct place){ .reg = R_RDX };
         return !(t->regs[R_RSI] & TIMER_ABSTIME) &&
                (t->regs[R_RDI] == CLOCK_REALTIME || t->regs[R_RDI] == CLOCK_MONOTONIC);
@@ -44,7 +44,7 @@ static bool place_of(const struct thread *t, u32 nr, struct place *p)
     case SYS_select: *p = (struct place){ .reg = 8, .us = true, .told = true }; return true;
     case SYS_pselect6: *p = (struct place){ .reg = 8, .told = true }; return true;
     case SYS_ppoll: *p = (struct place){ .reg = R_RDX, .told = true }; return true;
-    case SYS_futex: // other operations are told when they end
+    case SYS_futex: // other operations have an absolute time
         *p = (struct place){ .reg = 10 };
         return (t->regs[R_RSI] & FUTEX_OPERATION) == FUTEX_WAIT;
     case SYS_io_uring_enter:
@@ -80,7 +80,7 @@ void waits_note(struct thread *t, u32 nr)
     if (p.milliseconds) {
         s32 ms = (s32)t->regs[p.reg];
 
-        if (ms <= 0) // comes back at once, or waits for ever
+        if (ms <= 0) // returns at once, or waits for ever
             return;
         wait[0] = ms / 1000;
         wait[1] = ms % 1000 * 1000000l;
@@ -113,7 +113,7 @@ void waits_shorten(struct thread *t)
     }
     if (at[0] < 0)
         at[0] = ns = 0;
-    if (p.milliseconds) { // the client's own were no more
+    if (p.milliseconds) { // not more than the client's own
         t->regs[p.reg] = (u64)(at[0] * 1000 + (ns + 999999) / 1000000);
         return;
     }

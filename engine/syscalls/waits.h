@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Client calls that wait for a time, counted from when they are made: one that is broken off for a
-// request from outside, or cut short by a signal of the engine's, and made again, waits for the
-// rest of it, also those that the kernel tells the rest (select, ppoll): that does not go down
-// while the request is answered.
+// Client calls that wait for a time, from when they are made. If such a call is interrupted by
+// `quern control`, or cut short by a signal of the engine, it is repeated for the remaining time.
+// This also holds for calls that return the remaining time (select, ppoll): the kernel's value does
+// not include the time of the request.
 #ifndef QUERN_ENGINE_WAITS_H
 #define QUERN_ENGINE_WAITS_H
 
 #include "engine/thread/thread.h"
 
-// The call nr is about to be made: until when it waits.
+// The call nr is about to be made: notes the end of its wait.
 void waits_note(struct thread *t, u32 nr);
-// It is made again: its arguments in t->regs become those of what is left.
+// The call is repeated: changes its arguments in t->regs to the remaining time.
 void waits_shorten(struct thread *t);
 
 #endif
