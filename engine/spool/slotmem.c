@@ -5,10 +5,10 @@
 #include "engine/base/lock.h"
 
 _Static_assert((SPOOL_THREADS_MAX - SPOOL_THREADS_NEAR) % SLOTMEM_IN_ROW == 0, "whole rows");
-_Static_assert(TA_COUNTERS + SPOOL_THREAD_SIZE <= THREAD_AREA_STRIDE, "one behind the other");
+_Static_assert(TA_COUNTERS + SPOOL_THREAD_SIZE <= THREAD_AREA_STRIDE, "consecutive");
 _Static_assert(TA_COUNTERS + SPOOL_THREAD_SIZE <= THREAD_FAR_CALLS &&
                    THREAD_FAR_CALLS + SPOOL_STACK_SIZE <= THREAD_FAR_STRIDE,
-               "one behind the other");
+               "consecutive");
 _Static_assert(THREAD_FAR_CALLS % SPOOL_STACK_SIZE == 0 &&
                    THREAD_FAR_STRIDE % SPOOL_STACK_SIZE == 0 && CALLS_BASE % SPOOL_STACK_SIZE == 0,
                "spool_stack_offset");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/bgfinish.c: who gets a clerk and when, what children hand over and what they do not,
-// and that all of it is finished, whoever is killed. The finisher is this very program, executed
-// again with --finish: it writes down what it was given.
+// engine/process/bgfinish.c: which process gets a background finisher and when, what children hand
+// over, and that everything handed over is finished, whichever process is killed. The finisher is
+// this program, executed again with --finish: it logs its arguments.
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,17 +24,17 @@
 #include "engine/spool/spooler.h"
 
 #define LOG_NUMBER 91 // in the finisher
-#define JOBS       32 // that can wait
+#define JOBS       32 // length of the queue
 
 static struct spool_header header;
 struct spool_header *spool = &header;
 struct tb_config tb_config = { .clerk = true };
 
-// In a file, so that children and what they execute have it, too.
+// In a file: children and the programs that they execute share it.
 static struct shared {
     u32 ran, right;
     u32 finishers; // that were executed
-    u32 fails;     // one that has several to do is killed
+    u32 fails;     // a finisher with several jobs is killed
     s32 parent, session;
     char last[8];
 } * did;
@@ -57,7 +57,7 @@ int spooler_fd(void)
     return spool_fd;
 }
 
-// Before it is handed over.
+// Before the hand-over.
 void modules_save(int fd)
 {
     sys_pwrite(fd, "saved", 5, 16);
@@ -88,7 +88,7 @@ static void finish_one(int fd)
     sys_pread(fd, text, sizeof(text) - 1, 0);
     sys_call4(SYS_readlinkat, (u64)AT_FDCWD, (u64) "/proc/self/fd/91", (u64)to, sizeof(to) - 1);
     sys_pread(fd, modules, 5, 16);
-    // 0 to 2 are taken by what leads nowhere.
+    // 0 to 2 are /dev/null.
     did->right +=
         !strcmp(modules, "saved") && fd > 2 && fd != LOG_NUMBER && !strncmp(to, "/memfd:log", 10);
     memcpy(did->last, text, sizeof(text));
@@ -109,7 +109,7 @@ static int finish(int argc, char *argv[])
     return 0;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static int setup(void **state)
 {
@@ -157,7 +157,7 @@ static int status_of(long pid)
 
 static void (*first_in_child)(void);
 
-// A child that ends, of a process that starts no clerk before: whether somebody takes it.
+// A child ends, and its parent starts no background finisher before: whether its spool is taken.
 static bool hand_over(void)
 {
     long pid = sys_call0(SYS_fork);
@@ -178,8 +178,8 @@ static bool child_is_taken(void)
     return hand_over();
 }
 
-// The process of this name whose parent this one is.
-static s32 find_clerk(void)
+// The child of this process with that name.
+static s32 find_bgfinish(void)
 {
     DIR *d = opendir("/proc");
     struct dirent *e;
@@ -204,38 +204,39 @@ static s32 find_clerk(void)
     return found;
 }
 
-static s32 await_clerk(void)
+static s32 await_bgfinish(void)
 {
     s32 pid = 0;
 
-    for (int i = 0; i < 20000 && !(pid = find_clerk()); i++)
+    for (int i = 0; i < 20000 && !(pid = find_bgfinish()); i++)
         sys_call0(SYS_sched_yield); // it has not given itself a name yet
     assert_true(pid > 0);
     return pid;
 }
 
-// Who forks once has none. One that does again gets it, and it finishes what children hand over.
+// A process that forks once has none. The second fork starts one, and it finishes the children's
+// jobs.
 static void test_children(void **state)
 {
     (void)state;
     assert_false(child_is_taken());
-    assert_int_equal(find_clerk(), 0);
+    assert_int_equal(find_bgfinish(), 0);
     assert_true(child_is_taken());
     assert_true(child_is_taken());
-    s32 clerk = await_clerk();
+    s32 bg = await_bgfinish();
     // A wait for children sees neither it nor the finishers.
     assert_int_equal(sys_call4(SYS_wait4, ~0ul, 0, WNOHANG, 0), -ECHILD);
     bgfinish_stop();
     assert_int_equal(did->ran, 2);
     assert_int_equal(did->right, 2);
-    assert_int_equal(did->parent, clerk);
-    assert_int_equal(did->session, clerk);
+    assert_int_equal(did->parent, bg);
+    assert_int_equal(did->session, bg);
     assert_string_equal(did->last, "counts");
-    assert_int_equal(find_clerk(), 0);
+    assert_int_equal(find_bgfinish(), 0);
     assert_int_equal(sys_call4(SYS_wait4, ~0ul, 0, __WALL, 0), -ECHILD);
 }
 
-// Once it is gone children have to look after themselves; the next fork starts it again.
+// Once it is gone, children run their own finishers; the next fork starts it again.
 static void test_stop(void **state)
 {
     (void)state;
@@ -252,7 +253,7 @@ static void fork_in_child(void)
 {
     bgfinish_before_fork();
     bgfinish_before_fork();
-    assert_int_equal(find_clerk(), 0);
+    assert_int_equal(find_bgfinish(), 0);
     long pid = sys_call0(SYS_fork);
     if (pid == 0) {
         bgfinish_fork_child();
@@ -267,9 +268,9 @@ static void leave_family(void)
     bgfinish_leave();
 }
 
-// Who gives up rights has no more to do with the clerk: as a child it looks after itself, as the
-// owner it has what was handed over finished first, and its children are a family of their own as
-// soon as there may be one again.
+// A process that gives up rights no longer uses the background finisher. A child runs its own
+// finisher; the owner first waits for all jobs, and its children form a new family as soon as that
+// is allowed again.
 static void test_leave(void **state)
 {
     (void)state;
@@ -280,10 +281,10 @@ static void test_leave(void **state)
     assert_true(child_is_taken());
     bgfinish_leave();
     assert_int_equal(did->ran, 1);
-    assert_int_equal(find_clerk(), 0);
+    assert_int_equal(find_bgfinish(), 0);
     for (int i = 0; i < 3; i++)
         assert_false(child_is_taken());
-    assert_int_equal(find_clerk(), 0);
+    assert_int_equal(find_bgfinish(), 0);
     bgfinish_allow();
     assert_false(child_is_taken());
     assert_true(child_is_taken());
@@ -292,7 +293,7 @@ static void test_leave(void **state)
     assert_int_equal(did->right, 2);
 }
 
-// A grandchild hands over to the clerk that is there, too; nobody but its owner stops it.
+// A grandchild uses the same background finisher; only the owner stops it.
 static void test_grandchild(void **state)
 {
     (void)state;
@@ -306,19 +307,19 @@ static void test_grandchild(void **state)
     assert_int_equal(did->right, 3);
 }
 
-static void kill_clerk(void)
+static void kill_bgfinish(void)
 {
     bgfinish_before_fork();
-    assert_int_equal(sys_call2(SYS_kill, (u64)await_clerk(), SIGKILL), 0);
-    while (find_clerk())
+    assert_int_equal(sys_call2(SYS_kill, (u64)await_bgfinish(), SIGKILL), 0);
+    while (find_bgfinish())
         sys_call0(SYS_sched_yield);
 }
 
-// As many as there is room for wait until there is a clerk again.
+// As many jobs as the queue holds wait until there is a background finisher again.
 static void test_killed(void **state)
 {
     (void)state;
-    kill_clerk();
+    kill_bgfinish();
     for (int i = 0; i < JOBS + 2; i++)
         assert_int_equal(hand_over(), i < JOBS);
     assert_int_equal(did->ran, 0);
@@ -327,12 +328,12 @@ static void test_killed(void **state)
     assert_int_equal(did->right, JOBS);
 }
 
-// Those that wait are finished by eight; one with a log of its own by itself, for it has another
-// number for its messages; and so are all of those whose finisher was killed.
+// Waiting jobs are finished in batches of eight. A job with its own log is finished alone, as its
+// messages have another descriptor; so are all jobs of a batch whose finisher was killed.
 static void test_together(void **state)
 {
     (void)state;
-    kill_clerk();
+    kill_bgfinish();
     for (int i = 0; i < JOBS; i++)
         assert_true(hand_over());
     bgfinish_stop();
@@ -341,7 +342,7 @@ static void test_together(void **state)
     assert_int_equal(did->finishers, JOBS / 8);
 
     memset(did, 0, sizeof(*did));
-    kill_clerk();
+    kill_bgfinish();
     for (int i = 0; i < 12; i++) {
         header.s_log = i == 1 || i == 5 ? 9 : 0;
         header.log_fd = i == 11 ? -1 : LOG_NUMBER;
@@ -356,7 +357,7 @@ static void test_together(void **state)
 
     memset(did, 0, sizeof(*did));
     did->fails = 1;
-    kill_clerk();
+    kill_bgfinish();
     for (int i = 0; i < 11; i++)
         assert_true(hand_over());
     bgfinish_stop();
@@ -365,7 +366,7 @@ static void test_together(void **state)
     assert_int_equal(did->right, 11);
 }
 
-// The process whose clerk it is is killed: what was handed over is finished all the same.
+// The owner is killed: all jobs are still finished.
 static void test_owner_killed(void **state)
 {
     (void)state;
@@ -404,7 +405,8 @@ static void take_name(void)
     assert_int_equal(sys_call2(SYS_rename, (u64)name, (u64)other), 0);
 }
 
-// What is not under its name is not handed over; what loses it afterwards is not finished.
+// A spool that is not at its name is not handed over; one that loses its name later is not
+// finished.
 static void test_removed(void **state)
 {
     char other[160];
@@ -417,7 +419,7 @@ static void test_removed(void **state)
     assert_false(child_is_taken());
     first_in_child = NULL;
     assert_int_equal(sys_call2(SYS_rename, (u64)other, (u64)name), 0);
-    kill_clerk();
+    kill_bgfinish();
     assert_true(hand_over());
     assert_int_equal(sys_call2(SYS_rename, (u64)name, (u64)other), 0);
     bgfinish_stop();
@@ -428,7 +430,7 @@ static void test_removed(void **state)
 static void be_somebody_else(void)
 {
     if (sys_call3(SYS_setresuid, 65534, 65534, 65534) != 0)
-        sys_exit_group(42); // nobody may: it would not be taken either
+        sys_exit_group(42); // not permitted: it would not be taken either
 }
 
 static void live_elsewhere(void)
@@ -437,7 +439,7 @@ static void live_elsewhere(void)
         sys_exit_group(42);
 }
 
-// Who sees or may do something else looks after itself.
+// A child with another view or other rights runs its own finisher.
 static void test_others(void **state)
 {
     (void)state;
@@ -455,7 +457,7 @@ static void test_forbidden(void **state)
     (void)state;
     tb_config.clerk = false;
     bgfinish_before_fork();
-    assert_int_equal(find_clerk(), 0);
+    assert_int_equal(find_bgfinish(), 0);
     tb_config.clerk = true;
 }
 
@@ -471,7 +473,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup(test_removed, setup),
         cmocka_unit_test_setup(test_others, setup),
         cmocka_unit_test_setup(test_forbidden, setup),
-        // last: its clerk looks once in a second whether it is over
+        // last: its background finisher checks once a second whether the owner has ended
         cmocka_unit_test_setup(test_owner_killed, setup),
     };
 

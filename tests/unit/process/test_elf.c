@@ -65,8 +65,8 @@ static void script_lines(void **state)
     }
 }
 
-// The kernel looks at 256 bytes. A name that may go on behind them is no name; an argument is cut
-// there.
+// The kernel reads 256 bytes. A name that may go on after them is refused; an argument is
+// truncated.
 static void script_limits(void **state)
 {
     char text[400];
@@ -136,7 +136,7 @@ static int opened(void)
 }
 
 // At 1 GiB, which is free: code in the first page, data of 0x100 bytes at 0x5800 and bss up to
-// 0x8800. The headers of the program lie at 0x40 of the file.
+// 0x8800. The program headers are at 0x40 of the file.
 static void mapped(void **state)
 {
     struct elf_image at;
@@ -145,7 +145,7 @@ static void mapped(void **state)
     (void)state;
     fresh();
     image.p[2].p_type = PT_NULL;
-    memset((char *)&image + 0x900, 7, 16); // behind the data's end, in its page of the file
+    memset((char *)&image + 0x900, 7, 16); // after the data, in its page of the file
     int fd = opened();
     noted[0] = 0;
     assert_int_equal(elf_map(&file, 0x40000000, &at, note, &why), 0);
@@ -164,7 +164,7 @@ static void mapped(void **state)
     assert_int_equal(at.brk, 0x40008800);
     assert_memory_equal((void *)0x40000000, &image, sizeof(image));
     assert_int_equal(*(u64 *)0x40005900, 0); // cleared
-    // The same hint again: its place is taken, and another one is found, aligned as the file wants.
+    // The same hint again: it is taken, and another address is found, with the file's alignment.
     noted[0] = 0;
     assert_int_equal(elf_map(&file, 0x40000000, &at, note, &why), 0);
     assert_true(at.bias != 0x40000000);
@@ -187,8 +187,8 @@ static void mapped(void **state)
     close(fd);
 }
 
-// What cannot be mapped says why: 64 TiB for one that may lie anywhere, the place of another one
-// for one that may not.
+// Files that cannot be mapped, with the reason: 64 TiB for a dynamic one, a taken address for a
+// static one.
 static void no_room(void **state)
 {
     struct elf_image at;
@@ -275,7 +275,7 @@ static void elf_bad(void **state)
     SPOILED(ELF_BROKEN, h.e_phoff, ~0ul);
     SPOILED(ELF_BROKEN, p[0].p_filesz, 0x801);   // more than in memory
     SPOILED(ELF_BROKEN, p[1].p_offset, 0x801);   // not congruent
-    SPOILED(ELF_BROKEN, p[1].p_offset, 0x10800); // behind the end
+    SPOILED(ELF_BROKEN, p[1].p_offset, 0x10800); // beyond the end
     SPOILED(ELF_BROKEN, p[1].p_vaddr, 0xffffffffffff5800);
     SPOILED(ELF_BROKEN, p[1].p_memsz, ~0ul);
     SPOILED(ELF_BROKEN, p[2].p_filesz, 1);

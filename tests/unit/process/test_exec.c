@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/exec.c: by whom a file is executed, with which arguments and descriptors, and what
-// is done before and put back afterwards. Files are real, in a folder of the test; what executes
-// is played by the test, which writes down what it is given. Rooms that are called write a letter
+// engine/process/exec.c: whether a file is executed natively or by the engine, with which arguments
+// and descriptors, and what is done before and undone afterwards. The files are real, in a folder
+// of the test; the exec is a fake that logs its arguments. Fakes of other functions log a letter
 // each.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@
 
 #define F_GETLEASE 1025 // include/uapi/linux/fcntl.h
 
-// -- the rooms that exec.c calls --
+// -- fakes of what exec.c calls --
 
 static struct spool_header header = { .s_engine = 1, .s_skip = 2 };
 struct spool_header *spool = &header;
@@ -92,8 +92,8 @@ static u64 join(char *to, u64 size, const u64 *argv)
     return n;
 }
 
-static u32 stops;   // of the process that replays
-static u32 parting; // of the clerk
+static u32 stops; // of the replayer
+static u32 bgfinish_stops;
 
 static u32 allowed_again; // replayer_allow()
 
@@ -109,21 +109,21 @@ void replayer_stop(void)
 
 void bgfinish_stop(void)
 {
-    assert_int_equal(++parting, stops);
+    assert_int_equal(++bgfinish_stops, stops);
 }
 
-static u32 looks_ended, looks_begun;
+static u32 sampler_ends, sampler_starts;
 
 void sampler_end(struct thread *of)
 {
     assert_ptr_equal(of, t);
-    assert_int_equal(++looks_ended, parting); // before the exec
+    assert_int_equal(++sampler_ends, bgfinish_stops); // before the exec
 }
 
 void sampler_start(struct thread *of)
 {
     assert_ptr_equal(of, t);
-    looks_begun++;
+    sampler_starts++;
 }
 
 // exec.S
@@ -207,7 +207,7 @@ u32 threads_count(void)
     return 1;
 }
 
-// Nobody replays, or the world is stopped.
+// There is no replayer, or the world is stopped.
 void pcache_save(void)
 {
     note('y');
@@ -332,7 +332,7 @@ static void run(struct thread *of)
 
 void (*reentry_run)(struct thread *of) = run;
 
-// Below the first page nothing is.
+// Nothing is mapped below the first page.
 int clientmem_read_u64(u64 gaddr, u64 *value)
 {
     if (gaddr < 4096 || ++reads == bad_read)
@@ -455,7 +455,7 @@ static int remove_files(void **state)
     return (int)sys_call1(SYS_rmdir, (u64)folder);
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static const char *const one_two[] = { "zero", "one", "two", NULL };
 
@@ -467,7 +467,7 @@ static int setup(void **state)
     memset(&copied, 0, sizeof(copied));
     memset(did, 0, sizeof(did));
     done = 0;
-    stops = parting = allowed_again = looks_ended = looks_begun = 0;
+    stops = bgfinish_stops = allowed_again = sampler_ends = sampler_starts = 0;
     memset(&own, 0, sizeof(own));
     t->own = &own;
     t->sig = &sig;
@@ -560,10 +560,10 @@ static void test_native(void **state)
         assert_int_equal(given.flags, 0);
         assert_string_equal(said(), "");
         assert_int_equal(header.state, SPOOL_RUNNING);
-        assert_int_equal(stops, 1); // it would keep what this process maps
-        assert_int_equal(parting, 1);
+        assert_int_equal(stops, 1); // it would keep this process's mappings
+        assert_int_equal(bgfinish_stops, 1);
         assert_int_equal(allowed_again, 1); // the exec has failed
-        assert_int_equal(looks_begun, looks_ended);
+        assert_int_equal(sampler_starts, sampler_ends);
     }
     fresh(0);
     own.borrowed = true; // the parent goes on with the memory
@@ -571,7 +571,7 @@ static void test_native(void **state)
     assert_int_equal(stops, 0);
 }
 
-// A reference trace has all that was recorded, and says so; without one nothing is in a hurry.
+// A reference trace gets all records and its end mark; without a trace nothing is drained.
 static void test_reftraced(void **state)
 {
     (void)state;
@@ -588,7 +588,7 @@ static void test_reftraced(void **state)
     }
 }
 
-// What the kernel refuses: nothing has come to its end, and no filter is put before it.
+// The kernel refuses the exec: no profile is written, and no filter is set.
 static void test_refused(void **state)
 {
     static const char *const bad[] = { "no/such", "text",   "plain",    "broken", ".", "bare",
@@ -612,7 +612,7 @@ static void test_refused(void **state)
     assert_int_equal(given.flags, 0x4000);
 }
 
-// A file that somebody writes cannot be executed; the kernel says so where it grants leases.
+// A file that is open for writing cannot be executed; a refused lease shows that.
 static void test_written(void **state)
 {
     (void)state;
@@ -625,7 +625,7 @@ static void test_written(void **state)
     sys_close(fd);
     assert_string_equal(did, says ? "mX" : "{LyFmkX}");
     fresh(0);
-    exec("elf"); // and no lease is left behind
+    exec("elf"); // and no lease remains
     assert_string_equal(did, "{LyFmkX}");
 }
 
@@ -658,14 +658,14 @@ static void test_native_ends(void **state)
                         "warning: the seccomp filters are not in force in what is executed now\n");
 }
 
-// Something is to be delivered first: the client makes the call anew.
+// A signal is to be delivered first: the client repeats the call.
 static void test_native_noted(void **state)
 {
     (void)state;
     fresh(0);
     t->stop = 1;
     assert_int_equal(exec("elf"), CONTINUES);
-    assert_string_equal(did, "f"); // before a profile is written in vain
+    assert_string_equal(did, "f"); // before a useless profile is written
     fresh(0);
     noted = true;
     assert_int_equal(exec("elf"), CONTINUES);
@@ -680,12 +680,12 @@ static void test_native_noted(void **state)
     assert_int_equal(exec("elf"), CONTINUES);
     assert_string_equal(did, "{LyFmkX}f");
     fresh(0);
-    t->stop = 1; // a call that is refused ends nothing: it looks at `stop` itself
+    t->stop = 1; // a refused call writes no profile: execcall checks `stop`
     assert_int_equal(exec("text"), -EFAULT);
     assert_string_equal(did, "mX");
 }
 
-// The link to the program is the engine natively: what it stands for is named.
+// For the kernel the exe link is the engine: the client's program is executed.
 static void test_exe(void **state)
 {
     (void)state;
@@ -735,7 +735,7 @@ static void test_traced(void **state)
     assert_cleared();
 }
 
-// Whoever has no spool of its own hands none over.
+// A process without its own spool hands none over.
 static void test_traced_without_own(void **state)
 {
     (void)state;
@@ -763,7 +763,7 @@ static void assert_args(const char *path, const char *const *argv, const char *e
     assert_string_equal(copied.args, expected);
 }
 
-// As execve(2) has it: interpreter, its one argument, the script's name; argv[0] is dropped.
+// As in execve(2): interpreter, its one argument, the script's name; argv[0] is dropped.
 static void test_scripts(void **state)
 {
     static const char *const none[] = { NULL };
@@ -780,8 +780,8 @@ static void test_scripts(void **state)
     assert_cleared();
 }
 
-// 2048 less what scripts may need are on the stack, more in pages of their own; 0x400000 are more
-// than the kernel takes.
+// 2048 pointers, less those that scripts may need, are on the stack, more in separate pages;
+// 0x400000 are more than the kernel takes.
 static void test_many(void **state)
 {
     static const u64 counts[] = { 2029, 2030, 5000 };
@@ -833,7 +833,7 @@ static const char *memory(void)
     return vm_size;
 }
 
-// What was there when they were counted is gone when they are copied.
+// The arguments disappear between counting and copying.
 static void test_many_fault(void **state)
 {
     static u64 argv[3001];
@@ -852,7 +852,7 @@ static void test_many_fault(void **state)
     assert_cleared();
 }
 
-// No memory for them: the kernel copies them without our help.
+// No memory for the arguments: native exec.
 static void test_many_no_memory(void **state)
 {
     static u64 argv[3001];
@@ -879,7 +879,7 @@ static void test_many_no_memory(void **state)
 
 #define NO_ENGINE "elf is not profiled: its spool cannot be made, or the engine not be executed\n"
 
-// What went wrong is ours, and not for the client to see: natively then.
+// Errors of the engine are not shown to the client: native exec.
 static void test_traced_fails(void **state)
 {
     (void)state;
@@ -929,7 +929,7 @@ static void test_traced_noted(void **state)
     assert_cleared();
 }
 
-// -- who is not profiled, though children are traced --
+// -- children that are not profiled although children are traced --
 
 static void test_skipped(void **state)
 {
@@ -997,7 +997,7 @@ static void test_rights(void **state)
     sys_call3(SYS_chown, (u64) "rights", uid, gid);
 }
 
-// -- what the client names --
+// -- the client's path --
 
 static void test_descriptors(void **state)
 {
@@ -1041,7 +1041,7 @@ static void test_descriptors(void **state)
     sys_close(fd);
 }
 
-// Its interpreter opens a script by the descriptor's name, which must be there still.
+// The interpreter opens a script by the descriptor's name, which must still exist.
 static void test_script_by_descriptor(void **state)
 {
     char name[64];
@@ -1052,7 +1052,7 @@ static void test_script_by_descriptor(void **state)
     sys_close(next);
     exec_at(fd, "", one_two, AT_EMPTY_PATH);
     assert_string_equal(did, "mX");
-    // Neither the script nor its interpreter, which was opened behind it, is left.
+    // Neither the script nor its interpreter, opened after it, is still open.
     assert_int_equal(sys_fcntl(next, F_GETFD, 0), -EBADF);
     assert_int_equal(sys_fcntl(next + 1, F_GETFD, 0), -EBADF);
     sys_fcntl(fd, F_SETFD, 0);
@@ -1064,8 +1064,7 @@ static void test_script_by_descriptor(void **state)
     sys_close(fd);
 }
 
-// Descriptor 0 is as good as any; and what stands there is not what is executed in place of a file
-// that cannot be.
+// Descriptor 0 works like any other; and its file is not executed instead of one that cannot be.
 static void test_descriptor_0(void **state)
 {
     (void)state;
@@ -1094,7 +1093,7 @@ static void test_descriptor_0(void **state)
 
 // -- at start --
 
-// This program, executed as the engine: its exit status says whether it was given the right thing.
+// This program, executed as the engine: its exit status tells whether its arguments are right.
 static int is_engine(int argc, char *argv[])
 {
     int fd = argc == 7 ? atoi(strchr(argv[1], ',') + 1) : -1;

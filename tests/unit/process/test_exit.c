@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/exit.c: how threads and processes end, in which order what is kept for them is
-// given back, and with which code. The rooms it calls write down that they were called, a letter
-// each; what ends a kernel thread ends a child of the test.
+// engine/process/exit.c: the end of threads and processes, in which order their data is released,
+// and the exit code. Fakes of the functions that it calls log a letter each; the end of a kernel
+// thread ends a child of the test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@
 #include "engine/translate/pcache.h"
 #include "tests/unit/count/reftrace_none.h"
 
-// -- the rooms that end.c calls --
+// -- fakes of what exit.c calls --
 
 static struct {
     char text[64];
@@ -171,7 +171,7 @@ void bgfinish_stop(void)
     note('k');
 }
 
-// Threads of this process, and all that share its memory.
+// Threads of this process, and all threads that share its memory.
 u32 threads_count(void)
 {
     return threads + others;
@@ -291,7 +291,7 @@ _Noreturn void die_as_client(struct thread *of, int sig)
     longjmp(back, DIED_AS_CLIENT);
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static int setup(void **state)
 {
@@ -335,7 +335,7 @@ static int process_ends(u32 kind, int code)
     return how;
 }
 
-// In a child, which ends: its status. What it wrote down is in *did, which is shared.
+// Runs in a child, which ends: its status. The log is in *did, which is shared.
 static int in_child(void (*end)(int code), int code)
 {
     int status;
@@ -361,8 +361,8 @@ static void test_due(void **state)
     assert_false(own[0].exiting);
 }
 
-// The last of a profiled process ends the process, with the code of its first thread when that has
-// ended before.
+// The last thread of a profiled process ends the process, with the code of the main thread if that
+// has ended before.
 static void test_last(void **state)
 {
     (void)state;
@@ -402,7 +402,7 @@ static void test_not_last(void **state)
     (void)state;
     own[1].exiting = true; // the third one goes on
     assert_int_equal(in_child(leave, 6), 6);
-    // What takes locks while it is in the list; the slot last.
+    // Everything that takes locks while the thread is in the list; the slot last.
     assert_string_equal(did->text, "m^[]lchgotpsrwd");
     profiled = false; // the last of a process that only shares the memory
     own[2].exiting = true;
@@ -458,7 +458,7 @@ static void test_process(void **state)
     assert_int_equal(did->code, 11);
 }
 
-// Who leaves a core, or is traced, dies itself; its profile is written by a child.
+// A process that leaves a core or is traced dies itself; a child writes its profile.
 static void test_finished_by_a_child(void **state)
 {
     (void)state;

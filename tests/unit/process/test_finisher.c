@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/finisher.c: in what state the finisher finds the process, who it is the child of,
-// and how the process ends without one. The finisher is this very program, executed again with
-// --finish: it writes down what it sees. What the kernel allows is asked of it.
+// engine/process/finisher.c: the state of the process when the finisher starts, the finisher's
+// parent, and the end of the process without a finisher. The finisher is this program, executed
+// again with --finish: it logs what it sees. What the kernel allows is tested first.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,10 +30,10 @@
 static const u8 limits[] = { RLIMIT_CPU,   RLIMIT_FSIZE,  RLIMIT_DATA,
                              RLIMIT_STACK, RLIMIT_NOFILE, RLIMIT_AS };
 
-// In a file, so that children and what they execute have it, too.
+// In a file: children and the programs that they execute share it.
 static struct shared {
     struct spool_header header;
-    char text[32]; // a letter for each room that was called
+    char text[32]; // a letter for each function that was called
     size_t n;
     // Of the finisher:
     int ran, ends_with, dies_of;
@@ -58,7 +58,7 @@ static void note(char letter)
     did->text[did->n++] = letter;
 }
 
-// -- the rooms that finish.c calls --
+// -- fakes of what finisher.c calls --
 
 char *const *environ_finisher(void)
 {
@@ -70,12 +70,12 @@ bool spooler_is_lost(void)
     return lost;
 }
 
-static bool clerk; // there is one
+static bool taken; // by the background finisher
 
 bool bgfinish_takes(void)
 {
     note('k');
-    return clerk;
+    return taken;
 }
 
 int spooler_fd(void)
@@ -168,7 +168,7 @@ static struct k_rlimit seen(u8 which)
     return (struct k_rlimit){ 0, 0 };
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static int file_with(const char *text, int fd)
 {
@@ -202,7 +202,7 @@ static int setup(void **state)
     sys_call3(SYS_lseek, (u64)engine_log_fd, 0, 0);
     finisher = "/proc/self/exe";
     kept_finisher = -1;
-    lost = clerk = false;
+    lost = taken = false;
     return 0;
 }
 
@@ -219,7 +219,7 @@ static const char *said(void)
 
 static s32 last_child;
 
-// In a child, which is to end by itself: its status as wait() has it.
+// Runs in a child, which must end by itself: its status from wait().
 static int in_child(void (*what)(void))
 {
     int status;
@@ -274,12 +274,12 @@ static void test_process(void **state)
         assert_int_equal(did->timers[i], 0);
 }
 
-// Renamed since the start: the descriptor that was kept leads there.
-// Somebody else has the profile written: the process ends as the program did, at once.
+// Renamed since the start: the open descriptor leads there.
+// The background finisher takes the spool: the process ends at once, as the program did.
 static void test_bgfinish(void **state)
 {
     (void)state;
-    clerk = true;
+    taken = true;
     did->ends_with = 41;
     assert_int_equal(in_child(ends), EXITED(3));
     assert_int_equal(did->ran, 0);
@@ -299,7 +299,7 @@ static void test_kept_finisher(void **state)
     sys_close(kept_finisher);
 }
 
-// The one that starts faster comes first, and the other one where that cannot be executed.
+// quern-finish comes first, and the other program if it cannot be executed.
 static void test_quick_finisher(void **state)
 {
     (void)state;
@@ -359,8 +359,8 @@ static void test_dies_as_client(void **state)
     assert_int_equal(did->ran, 0);
 }
 
-// Under `quern stat` there is nothing for a finisher to do: the spool of the process that was
-// started is its caller's, and that of a forked child is removed.
+// Under `quern stat` there is no finisher: `quern stat` reads the spool of the process that it has
+// started, and the spool of a forked child is removed.
 static void test_stat(void **state)
 {
     (void)state;
@@ -406,7 +406,7 @@ static void raises(void)
     sys_exit_group(sys_prlimit(limited, &to, NULL) == 0);
 }
 
-// May who runs the test raise a hard limit?
+// May this user raise a hard limit?
 static bool may_raise(void)
 {
     privileged = true;
@@ -519,7 +519,7 @@ static void test_raised_limits(void **state)
 
 // -- in a child --
 
-// The process has neither a child to wait for nor a SIGCHLD, and its mask.
+// The process sees no child to wait for and no SIGCHLD, and has its mask.
 static void assert_unnoticed(void)
 {
     u64 pending = 0, mask = 0;
@@ -535,7 +535,7 @@ static u64 mask_before;
 
 static int setup_blocked(void **state)
 {
-    u64 blocked = SIGBIT(SIGCHLD); // so that one that comes can be seen
+    u64 blocked = SIGBIT(SIGCHLD); // a SIGCHLD stays pending
 
     sys_sigprocmask(SIG_SETMASK, &blocked, &mask_before);
     return setup(state);
@@ -618,7 +618,7 @@ static int dump_call(void)
     return finisher_dump(SPOOL_FD);
 }
 
-// No process can be made any more.
+// No process can be created any more.
 static void alone(void)
 {
     limited = RLIMIT_NPROC;
@@ -628,7 +628,7 @@ static void alone(void)
     sys_exit_group(-call());
 }
 
-// Who has left for another numbering of processes has no child in it yet.
+// The process has entered a new PID namespace and has no child in it yet.
 static void first_of_its_numbering(void)
 {
     if (sys_call1(SYS_unshare, CLONE_NEWPID))
@@ -645,7 +645,7 @@ static void test_numbering(void **state)
         setup(NULL);
         call = calls[i];
         if (in_child(first_of_its_numbering) == EXITED(99))
-            skip(); // only who may make one can
+            skip(); // needs the right to create one
         setup(NULL);
         assert_int_equal(in_child(first_of_its_numbering), EXITED(EAGAIN));
         assert_int_equal(did->ran, 0);
@@ -665,7 +665,7 @@ static void test_no_child(void **state)
     }
 }
 
-// A copy of the spool: it takes the spool's number in the child, while the process has its own.
+// A copy of the spool gets the spool's descriptor number in the child; the process keeps its own.
 static void test_dump(void **state)
 {
     char begins[8] = "";
@@ -693,8 +693,8 @@ static void test_dump(void **state)
     sys_close(copy);
 }
 
-// Names to be made readable, in a file of memory that has the spool's number there. The client's
-// limit on files is none for it.
+// Names to demangle, in a memory file with the spool's descriptor number. The client's limit on
+// file sizes does not apply.
 static void asks_limited(void)
 {
     static const char names[] = "_Z1fv\0_Z1g"; // with its NUL
@@ -704,7 +704,7 @@ static void asks_limited(void)
     sys_exit_group(fd >= 0 ? 0 : (int)-fd);
 }
 
-// The file of memory has the least number that is free, be it 0.
+// The memory file gets the lowest free number, even 0.
 static void asks_without_input(void)
 {
     sys_close(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/fork.c: which of the four kinds a call is, what the kernel is given, and what is
-// as it was afterwards. The rooms it calls write down that they were called, a letter each; the
-// kernel's part is played by the test where parent and child share memory, and real where not.
+// engine/process/fork.c: which of the four kinds a call is, the kernel's arguments, and what is
+// restored afterwards. Fakes of the functions that it calls log a letter each; the kernel is a fake
+// where parent and child share memory, and real where not.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@
 #include "engine/thread/stress.h"
 #include "tests/unit/count/reftrace_none.h"
 
-// -- the rooms that fork.c calls --
+// -- fakes of what fork.c calls --
 
 static struct {
     char text[64];
@@ -109,7 +109,7 @@ struct signal_table *action_table_copy(struct signal_table *from)
     return CHILD_TABLE;
 }
 
-// What another thread's end does to the list: it may at any time.
+// A thread that ends leaves the list, at any time.
 void action_table_drop(struct signal_table *table)
 {
     assert_ptr_equal(table, CHILD_TABLE);
@@ -149,7 +149,7 @@ void gate_return(struct thread *of, long ret)
     of->pc = of->sc_next;
 }
 
-// What the child in the borrowed block leaves behind: nothing of it may stay.
+// What the child changes in the borrowed block: everything must be restored.
 static void borrowed_child(void)
 {
     assert_true(own.borrowed);
@@ -338,7 +338,7 @@ void exit_fork_child(u64 exit_signal)
     did->exit_signal = exit_signal;
 }
 
-// What was recorded is simulated: the parent's, and then the child's, change the history.
+// Draining records changes the branch history: the parent's, then the child's.
 void recordbuf_drain(struct thread *of)
 {
     assert_ptr_equal(of, t);
@@ -480,9 +480,8 @@ static void test_borrowed(void **state)
     assert_int_equal(allocated, 0);
 }
 
-// A thread beside it in the list that ends while the parent gets its block back. The parent wrote
-// back what it had read before: the dead thread stood in the list again, and when its area was used
-// anew the list ran in a circle, for ever.
+// Another thread ends while the parent's block is restored. The parent restored its old `next`: the
+// dead thread was in the list again, and when its area was reused the list became a cycle.
 static void test_borrowed_list(void **state)
 {
     struct thread ends = { 0 }, stays = { 0 };
@@ -537,7 +536,7 @@ static void test_noted(void **state)
         t->regs[R_RDI] = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
         assert_int_equal(calls(all[i]), 0);
         assert_string_equal(did->text, i == 1 ? "{m}" : "m");
-        assert_int_equal(did->ret, 12345); // the call is made anew
+        assert_int_equal(did->ret, 12345); // the call is repeated
         assert_int_equal(t->pc, 0x1000);
         assert_int_equal(allocated, 0);
     }
@@ -572,8 +571,8 @@ static void test_thread(void **state)
     assert_int_equal(shares_handlers, 1);
 }
 
-// A NULL stack is the parent's own; without CLONE_SIGHAND the handlers are a copy; a parent that
-// waits does not hold the world.
+// A NULL stack is the parent's; without CLONE_SIGHAND the handlers are a copy; a waiting parent
+// does not block stopping the world.
 static void test_process_in_shared_memory(void **state)
 {
     (void)state;
@@ -680,7 +679,7 @@ static void test_clone3_refused(void **state)
     }
 }
 
-// In the child of a real fork: what it noted lies in shared memory, its state is told by its exit.
+// In the child of a real fork: its log is in shared memory, its exit status tells its state.
 static int forks(void (*call)(struct thread *of))
 {
     s32 self = sys_getpid();
@@ -700,7 +699,7 @@ static int forks(void (*call)(struct thread *of))
     return (int)(status >> 8);
 }
 
-// The child writes first, for the parent waits for its copy: so does the stand-in for the kernel.
+// The child writes first, as the parent waits for its copy; the fake kernel does the same.
 static void test_copied(void **state)
 {
     int copied;
@@ -722,12 +721,12 @@ static void test_copied(void **state)
 static void test_copy_options(void **state)
 {
     (void)state;
-    t->regs[R_RDI] = CLONE_FILES | SIGCONT; // which nobody dies of
+    t->regs[R_RDI] = CLONE_FILES | SIGCONT; // which is not fatal
     t->regs[R_RSI] = t->regs[R_RDX] = t->regs[10] = t->regs[8] = 0;
     assert_int_equal(forks(fork_sys_clone), 100 + R_RSP);
     assert_int_equal(did->exit_signal, SIGCONT);
     assert_true(did->shares_fds);
-    // The kernel tells the caller who its child is where it asks for that.
+    // The kernel stores the child's pid if the caller asks for it.
     s32 told = 0, other = 0;
     t->regs[R_RDI] = CLONE_PARENT_SETTID | SIGCONT;
     t->regs[R_RDX] = (u64)&told;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/pretranslate.c: what two children did, their parent does before its next fork, once; what
-// one alone did, what cannot be done, and what is written at run time is left. Children are those
-// of this test; the rooms below write down what they are asked for.
+// engine/process/pretranslate.c: what two children did, their parent does before its next fork,
+// once; what one alone did, what is impossible, and code written at run time is left out. The
+// children are real; the fakes below log their arguments.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct spool_header *spool = &header;
 struct tb_config tb_config;
 static struct thread block, *const t = &block;
 
-// What was asked for: "t1" translated, "l12" linked, "i1" entered, by the fragments' numbers.
+// The log: "t1" translated, "l12" linked, "i1" entered, by the fragments' numbers.
 static char asked[64];
 static int locked;
 static bool full, fetched = true;
@@ -112,8 +112,8 @@ static int setup(void **state)
     return 0;
 }
 
-// Addresses of each test's own: what was noted stays noted. Of 56 bits, as with LA57. Fragment 0
-// leads to 1 and 2.
+// Each test has its own addresses, as notes are never removed. They have 56 bits, as with LA57.
+// Fragment 0 leads to 1 and 2.
 static void make_fragments(u64 at)
 {
     memset(known, 0, sizeof(known));
@@ -160,12 +160,12 @@ static void test_two_children(void **state)
     assert_string_equal(before_fork(), "");
     in_child(block_1);
     assert_string_equal(before_fork(), "t1");
-    in_child(block_1); // a third one, whose parent had no room for it
+    in_child(block_1); // a third one, whose parent had no space for it
     known[1] = false;
     assert_string_equal(before_fork(), "");
 }
 
-// The process that nobody forked has done it anyway: its children have it.
+// The first process notes nothing: its children inherit what it translates.
 static void test_no_child(void **state)
 {
     (void)state;
@@ -182,8 +182,8 @@ static void all_of_0(void)
     pretranslate_note_block(&fragment[2]);
     pretranslate_note_link(&fragment[0], 1);
     pretranslate_note_target(&fragment[2]);
-    pretranslate_note_link(&fragment[0], 0); // to what is not there
-    pretranslate_note_target(&fragment[3]);  // nor is that
+    pretranslate_note_link(&fragment[0], 0); // to a fragment that does not exist
+    pretranslate_note_target(&fragment[3]);  // nor does this one
 }
 
 static void test_links_and_targets(void **state)
@@ -201,7 +201,7 @@ static void test_links_and_targets(void **state)
     assert_string_equal(before_fork(), "t0t2");
 }
 
-// What the parent has at the address need not be what the child had.
+// The parent's code at the address may differ from the child's.
 static void beyond_exits(void)
 {
     pretranslate_note_link(&fragment[1], 1);
@@ -238,7 +238,7 @@ static void block_2(void)
     pretranslate_note_block(&fragment[2]);
 }
 
-// Without room the rest waits for the next time; what is not there is passed over.
+// Without space the rest waits for the next fork; addresses that cannot be fetched are skipped.
 static void test_no_room(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void test_no_room(void **state)
     assert_string_equal(before_fork(), "t2");
 }
 
-// --no-ahead, and --dump-every-bb, which has to see each block come.
+// --no-ahead, and --dump-every-bb, which needs every block in the dispatcher.
 static void test_off(void **state)
 {
     (void)state;

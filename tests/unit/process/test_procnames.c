@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // engine/process/procnames.c: which names lead to our own exe link. The kernel resolves them: /proc
-// of this process, by every way that leads there.
+// of this process, by all kinds of paths.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void test_own(void **state)
     int pid = (int)sys_getpid();
 
     (void)state;
-    header.pid = 0x7fffffff; // nobody
+    header.pid = 0x7fffffff; // no process
     assert_true(at(AT_FDCWD, "/proc/self/exe"));
     assert_true(at(AT_FDCWD, "/proc/%d/exe", pid));
     assert_true(at(AT_FDCWD, "//proc/./self/../self//exe"));
@@ -66,7 +66,7 @@ static void test_own(void **state)
     assert_false(at(AT_FDCWD, "/no/such/folder/exe"));
 }
 
-// The process whose memory this one shares, too; by its number, not by one that begins so.
+// The process whose memory this one shares, too; by its exact number, not by a prefix.
 static void test_shared(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void test_folder(void **state)
     assert_false(at(-1, "exe"));
     sys_close((int)tmp);
     sys_close((int)fd);
-    // Every question gives its descriptor back: the next one has the same number.
+    // Every look-up closes its descriptor: the next one has the same number.
     long next = sys_openat(AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
     assert_int_equal(next, fd);
     for (int i = 0; i < 3; i++)
@@ -103,7 +103,8 @@ static void test_folder(void **state)
     sys_close((int)next);
 }
 
-// With a spool no descriptor is made; a process that has it is this one, or shares its memory.
+// With a spool no descriptor is opened; a process that has the spool is this one, or shares its
+// memory.
 static void test_none_left(void **state)
 {
     struct k_rlimit limit, none = { 0, 0 };
@@ -166,7 +167,7 @@ static void test_program(void **state)
     sys_close((int)fd);
     procnames_init(-1, "by name"); // no link can be read
     assert_string_equal(procnames_exe(), "by name");
-    assert_true(procnames_is_program(&st)); // what was known stays
+    assert_true(procnames_is_program(&st)); // the known values stay
 }
 
 int main(void)

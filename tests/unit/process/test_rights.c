@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/rights.c: which calls give up rights, and what goes before them. The rooms it
-// calls write down that they were called, a letter each; the calls themselves are made, with
-// arguments that the kernel refuses, or that change nothing. Numbers of 32-bit calls are those of
+// engine/process/rights.c: which calls give up rights, and what is stopped before them. Fakes of
+// the functions that it calls log a letter each; the system calls are real, with arguments that the
+// kernel refuses, or that change nothing. Numbers of 32-bit calls are those of
 // arch/x86/entry/syscalls/syscall_32.tbl of Linux.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,14 +111,14 @@ static bool call(u32 nr, u64 a, u64 b, u64 c)
     return rights_call(t, nr);
 }
 
-// All of it goes before the call, with nobody running, and may come again behind it.
+// Everything is stopped before the call, with the world stopped, and allowed again after it.
 static void test_order(void **state)
 {
     (void)state;
     assert_true(call(SYS_setuid, (u64)sys_call0(SYS_getuid), 0, 0));
     assert_int_equal(answer, 0);
     assert_string_equal(did, "[krchm]/{}RC");
-    // The way back is for who has gone to another root folder, and stays.
+    // The descriptor of the old root is for a process that changes its root, and stays open.
     assert_true(call(SYS_chroot, (u64) "/no such folder", 0, 0));
     assert_int_equal(answer, -ENOENT);
     assert_string_equal(did, "[krchm]{}RC");
@@ -130,7 +130,7 @@ static void test_calls(void **state)
         SYS_setuid,    SYS_setgid,    SYS_setreuid, SYS_setregid,
         SYS_setresuid, SYS_setresgid, SYS_setfsuid, SYS_setfsgid,
     };
-    u64 same = ~0ul; // what this means is no change, or no user
+    u64 same = ~0ul; // means no change, or no user
 
     (void)state;
     for (u32 i = 0; i < ARRAY_SIZE(calls); i++)
@@ -158,7 +158,7 @@ static void test_calls(void **state)
     assert_string_equal(did, "");
 }
 
-// A process in borrowed or shared memory: its rights are not those of who counts.
+// A process in borrowed or shared memory: its rights are not those of the profiled process.
 static void test_others(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void test_others(void **state)
     assert_string_equal(did, "");
 }
 
-// A filter of the client's judges nobody but the client: no clerk any more, whatever comes then.
+// The client's filters apply to the client only: no background finisher from then on.
 static void test_seccomp(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void test_int80(void **state)
         assert_int_equal(rights_is_int80(nr, 0), one);
         k += one;
     }
-    assert_true(rights_is_int80(172, 1ul << 40 | PR_SET_NO_NEW_PRIVS)); // lower halves count
+    assert_true(rights_is_int80(172, 1ul << 40 | PR_SET_NO_NEW_PRIVS)); // lower half only
     assert_true(rights_is_int80(172, PR_SET_SECCOMP));
     assert_true(rights_is_int80(288, 1));
     assert_true(rights_is_int80(310, CLONE_NEWUSER));
@@ -228,7 +228,7 @@ static void test_fork(void **state)
     assert_string_equal(did, "kchC");
 }
 
-// A thread that ends may be the last that has rights which the others have given up.
+// A thread that ends may be the last with rights that the others have given up.
 static void test_thread_ends(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void test_thread_ends(void **state)
     assert_string_equal(did, "");
     assert_true(call(SYS_setuid, (u64)sys_call0(SYS_getuid), 0, 0));
     memset(did, 0, sizeof(did));
-    rights_thread_ends(t); // it is the one that has less
+    rights_thread_ends(t); // it has fewer rights itself
     assert_string_equal(did, "");
     others.given_up += 2;
     rights_thread_ends(t);
@@ -247,8 +247,8 @@ static void test_thread_ends(void **state)
     t->next = NULL;
 }
 
-// The first child in another numbering of processes must be one of the client's. For good, as the
-// calls whose end is not seen.
+// The first child in another PID namespace must be one of the client's: permanent, like calls whose
+// end is not seen.
 static void test_forgone(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ int main(void)
         cmocka_unit_test_setup(test_int80, setup),
         cmocka_unit_test_setup(test_files, setup),
         cmocka_unit_test_setup(test_fork, setup),
-        // these change what comes behind them
+        // these change the state for later calls
         cmocka_unit_test_setup(test_thread_ends, setup),
         cmocka_unit_test_setup(test_seccomp, setup),
         cmocka_unit_test_setup(test_forgone, setup),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/seccomp.c: which filters are taken, by which thread, what a call is answered, and
-// what goes over an exec. Programs are run by seccomp_bpf.c, which has a test of its own; what the
-// kernel does with a filter it does to a child of the test.
+// engine/process/seccomp.c: which filters are accepted, for which thread, the result of a call, and
+// what is passed over an exec. Programs are run by seccomp_bpf.c, which has its own test; the
+// kernel applies a filter to a child of the test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ enum { TSYNC = 1, LOG = 2, ALLOW_SPEC = 4, LISTENER = 8, TSYNC_ESRCH = 16 };
 #define LOGGED       0x7ffc0000u
 #define ALLOW        0x7fff0000u
 
-// -- the rooms that seccomp.c calls --
+// -- fakes of what seccomp.c calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -158,7 +158,7 @@ void threads_unlock(void)
     locked--;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static int setup(void **state)
 {
@@ -194,7 +194,7 @@ static long install(const struct k_bpf_insn *insns, u64 n, u32 flags)
     return seccomp_sys(t, SET_FILTER, flags, (u64)&p);
 }
 
-// A program that always answers this.
+// A program that always returns this.
 static long answer(u32 ret, u32 flags)
 {
     const struct k_bpf_insn insns[] = { { 0x06, 0, 0, ret } };
@@ -213,7 +213,7 @@ static int check(void)
     return how;
 }
 
-// In a child that may not change what it is; its exit status.
+// Runs in a child with no_new_privs; its exit status.
 static int in_child(void (*what)(void))
 {
     int status;
@@ -228,7 +228,7 @@ static int in_child(void (*what)(void))
     return status >> 8;
 }
 
-// -- what is taken --
+// -- accepted filters --
 
 static void without_rights(void)
 {
@@ -291,8 +291,9 @@ static void test_taken(void **state)
     assert_ptr_equal(own[1].seccomp_filters, own[0].seccomp_filters);
 }
 
-// 32768 instructions as the kernel counts them: a program of n loads and a return of a constant has
-// n + 5 in its own code (3 at the beginning, 2 for the return), and each older one counts 4 more.
+// The limit is 32768 instructions as the kernel counts them: a program of n loads and a return of a
+// constant has n + 5 after conversion (3 at the start, 2 for the return), and each older program
+// counts 4 more.
 static void test_room(void **state)
 {
     static struct k_bpf_insn insns[SECCOMP_MAX_INSNS];
@@ -323,9 +324,9 @@ static void test_all_threads(void **state)
     assert_int_equal(locked, 0);
     assert_int_equal(answer(ALLOW, TSYNC), 0);
     assert_ptr_equal(own[1].seccomp_filters, own[0].seccomp_filters);
-    // One that has gone a way of its own is the answer, and nothing has changed.
+    // The result is a thread whose filters have diverged, and nothing has changed.
     own[1].seccomp_filters = NULL;
-    assert_int_equal(answer(ALLOW, TSYNC), 0); // none is no way of its own
+    assert_int_equal(answer(ALLOW, TSYNC), 0); // a thread without filters has not diverged
     struct seccomp_filter *shared = own[1].seccomp_filters;
     block[0].tid = 7;
     assert_int_equal(answer(ERRNO, 0), 0);
@@ -361,7 +362,7 @@ static void test_available(void **state)
     assert_int_equal(seccomp_sys(t, 77, 0, 0), sys_call3(SYS_seccomp, 77, 0, 0));
 }
 
-// -- what a call is answered --
+// -- results of calls --
 
 static void test_strict(void **state)
 {
@@ -386,8 +387,8 @@ static void test_strict(void **state)
     assert_int_equal(ended_with, SIGKILL);
 }
 
-// What a program is shown, word after word: the number, the architecture, the address behind the
-// call, six arguments. The low 12 bits of each come back as an error.
+// The data of a program, word by word: number, architecture, address after the call, six arguments.
+// The low 12 bits of each are returned as an error.
 static void test_data(void **state)
 {
     static const u32 words[16] = { 39,    0x03e, 0x002, 0x034, 0x101, 0x001, 0x102, 0x002,
@@ -437,7 +438,7 @@ static void test_answers(void **state)
     assert_int_equal(returned, -4095);
     assert_int_equal(answers(ERRNO | 4096), STOPPED);
     assert_int_equal(returned, -4095);
-    assert_int_equal(answers(TRACE | 3), STOPPED); // nobody traces
+    assert_int_equal(answers(TRACE | 3), STOPPED); // no tracer
     assert_int_equal(returned, -ENOSYS);
     assert_int_equal(answers(NOTIFY), STOPPED);
     assert_int_equal(returned, -ENOSYS);
@@ -483,7 +484,7 @@ static void test_kills(void **state)
     assert_int_equal(ended_with, SIGSYS);
 }
 
-// The most severe of them, whichever is older; of equal ones the youngest's data.
+// The most severe result wins, whichever filter is older; of equal ones, the youngest's data.
 static void test_severest(void **state)
 {
     static const u32 order[] = { KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, TRACE, LOGGED, ALLOW };
@@ -505,7 +506,7 @@ static void test_severest(void **state)
     assert_int_equal(returned, -2);
 }
 
-// -- over an exec --
+// -- at an exec --
 
 static int spool_with(u64 text_used)
 {
@@ -605,7 +606,7 @@ static void goes_to_kernel(void)
     no_parent(77);
     bool good = seccomp_to_kernel(t) && own[0].seccomp_in_kernel == own[0].seccomp_filters &&
                 sys_call0(SYS_getppid) == -77;
-    // The engine's own text is not judged; what lies below and behind it is.
+    // The filters do not apply to the engine's text; they apply below and after it.
     good &= parent_from(ENGINE_BASE) == parent && parent_from(ENGINE_HEAP_BASE - 4096) == parent &&
             parent_from(ENGINE_BASE - 4096) == -77 && parent_from(ENGINE_HEAP_BASE) == -77;
     good &= seccomp_to_kernel(t) && sys_call0(SYS_getppid) == -77;

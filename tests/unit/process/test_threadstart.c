@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/threadstart.c: what a new thread gets, in which order, and that all of it is given back
-// where one part is not to be had. The rooms it calls write down that they were called, a letter
-// each. The base of %gs is asked of the kernel; nothing of a hosted program uses it.
+// engine/process/threadstart.c: what a new thread gets, in which order, and that everything is
+// released if a part fails. Fakes of the functions that it calls log a letter each. The kernel
+// tells the base of %gs; a hosted program does not use it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -202,7 +202,7 @@ static void test_not_enough(void **state)
     assert_null(threadstart_new(&parent));
     assert_string_equal(text, "ngtrcTf");
     setup(NULL);
-    threadstart_abort(&block); // the kernel made no thread of it
+    threadstart_abort(&block); // the kernel created no thread
     assert_string_equal(text, "SCTf");
 }
 
@@ -228,7 +228,7 @@ static void test_start(void **state)
     assert_string_equal(text, "axX");
 }
 
-void (*signal(int sig, void (*how)(int)))(int); // its header and sys.h do not go together
+void (*signal(int sig, void (*how)(int)))(int); // its header conflicts with sys.h
 
 static struct thread_own *watched;
 static s32 tid_then = -1;
@@ -240,9 +240,9 @@ static void on_write(int sig)
     assert_int_equal(sys_mprotect((u64)watched, PAGE_SIZE, PROT_READ | PROT_WRITE), 0);
 }
 
-// A thread whose number is known before its process's is would be taken for gone meanwhile: a
-// child by clone(CLONE_VM), whose block begins with its parent's number, was thrown out of the list
-// and then waited for ever when the world stopped.
+// If a thread's tid were set before its tgid, it would be taken for dead meanwhile: a child of
+// clone(CLONE_VM), whose block starts with its parent's tgid, was removed from the list, and then
+// stopping the world waited for ever.
 static void test_process_first(void **state)
 {
     u64 before = gs();

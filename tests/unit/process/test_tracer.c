@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/process/tracer.c: of a child whether this process traces it, from the kernel's own word.
+// engine/process/tracer.c: whether this process traces a child, as the kernel reports it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +20,8 @@ struct spool_header *spool = &header;
 
 enum { THERE = 1, DEBUGGER = 2 };
 
-// What the child says before it is traced, when it is, and when it has been so from the start (with
-// the flag, or without), in pairs of bits.
+// The child's results before it is traced, while it is traced, and if it was traced from the start
+// (with the flag, or without), in pairs of bits.
 static int answers(void)
 {
     return (tracer_is_there() ? THERE : 0) | (tracer_is_debugger() ? DEBUGGER : 0);
@@ -46,7 +46,7 @@ static void test_child(void **state)
             _exit(1);
         own[1] = answers(); // it has come since
         header.flags = 0;
-        tracer_init(); // does not look
+        tracer_init(); // does not read the tracer
         own[2] = answers();
         header.flags = SPOOL_F_TRACE_CHILDREN;
         tracer_init(); // it was there from here on
@@ -65,7 +65,7 @@ static void test_child(void **state)
     assert_int_equal(got[3], THERE);
 }
 
-// The child of a child, traced by that: it knows its number exactly, of several digits.
+// A grandchild, traced by the child: finds the tracer's pid, with several digits.
 static void test_number(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For tests of engine/spool that move descriptors, lower limits or map a spool: each has a process
-// of its own, which says the line that does not hold.
+// For tests of engine/spool that move descriptors, lower limits or map a spool: each runs in its
+// own process, which prints the line that fails.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -59,7 +59,7 @@ static void in_child(void (*body)(void))
         in_child(name);                   \
     }
 
-// From now on no hard limit can be passed.
+// From now on hard limits cannot be exceeded.
 static inline void be_nobody(void)
 {
     if (geteuid() == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A real spool of this process, in a folder of its own, for tests that run alone (alone.h).
+// A real spool of this process, in its own folder, for tests in their own process (alone.h).
 #include <fcntl.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static inline int real_teardown(void **state)
     return system(command);
 }
 
-// The file, as `quern run` makes it; `text` bytes of strings are there already.
+// The file, as `quern run` makes it, with `text` bytes of strings.
 static inline int real_file(u64 flags, u64 text)
 {
     struct spool_header h = { .magic = SPOOL_MAGIC, .version = SPOOL_VERSION, .pid = 1 };
@@ -89,7 +89,7 @@ static inline u64 counter_in(const char *name, u32 slot, u64 counter)
     return v;
 }
 
-// Messages go to a pipe; what has been said so far, without "==PID== ".
+// Messages go to a pipe. Returns the messages so far, without "==PID== ".
 static int said[2];
 
 static inline void listen_to(void)
@@ -114,7 +114,7 @@ static inline bool has_said(const char *text)
     return strcmp(is, text) == 0;
 }
 
-// What body says before it ends with the engine's status.
+// The messages of body, which must end with the engine's status.
 static inline bool dies_saying(void (*body)(void), const char *text)
 {
     int status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/spooler.c at the ends of what it has: how much of each area is mapped, the last
-// string, mapping, counter and partial execution that fit, what is said of a spool that cannot be
-// had, and what becomes of the file.
+// engine/spool/spooler.c at its limits: how much of each area is mapped, the last string, mapping,
+// counter and partial execution that fit, the messages about a spool that cannot be used, and the
+// end of the file.
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@ static void mapped_is(u64 head, u64 maps, u64 blocks, u64 edges)
     CHECK(spooler_areas[AREA_EDGES].mapped == edges);
 }
 
-// ---- The beginning ----
+// ---- The start ----
 
 static void begins(void)
 {
@@ -37,7 +37,7 @@ static void begins_with_calls(void)
     mapped_is(0x20000, 0x10000, 0x100000, 0x10000);
 }
 
-// 32 KiB are mapped behind the strings that are there.
+// 32 KiB are mapped after the existing strings.
 static void begins_with_text(void)
 {
     spooler_map(real_file(0, 0x8000));
@@ -56,7 +56,7 @@ static void begins_with_all_text(void)
     mapped_is(0x800000, 0x10000, 0x100000, 0);
 }
 
-// A file that is larger stays as large.
+// A larger file keeps its size.
 static void begins_larger(void)
 {
     int fd = real_file(0, 0);
@@ -126,7 +126,7 @@ static void map_where_it_is(void)
     spooler_map(bad);
 }
 
-// Where it would lie, something lies: its file goes, and what is missing is said.
+// Its address range is taken: the file is removed, with a message.
 static void no_place(void)
 {
     int status;
@@ -142,7 +142,7 @@ static void no_place(void)
     CHECK(access(path, F_OK) == -1);
 }
 
-// ---- Room for the file ----
+// ---- Size of the file ----
 
 static void grows(void)
 {
@@ -179,7 +179,7 @@ static void text_grows(void)
     CHECK(strcmp(spooler_string(at), big) == 0);
     big[0x10000] = '\0';
     CHECK(spooler_text(big) && spooler_areas[AREA_HEAD].mapped == 0xc0000);
-    // The last string that there is room for.
+    // The last string that fits.
     u64 left = SPOOL_TEXT_SIZE - spool->text_used;
     memset(big, 'b', left);
     big[left] = '\0';
@@ -213,13 +213,13 @@ static void all_mappings(void)
     CHECK(m.ino == SPOOL_MAPS_MAX - 1);
 }
 
-// A trace knows what lies at an address by the last record there.
+// In a trace the last record at an address is valid.
 static void mappings_of_a_trace(void)
 {
     real_begin(0);
     spool->s_trace = 1;
     CHECK(spooler_map_record(0x2000, 0x4000, 0, 0, 1, "", 0, 0, 0) == 0);
-    CHECK(spooler_map_record(0x4000, 0x5000, 0, 0, 2, "", 0, 0, 0) == 1); // behind it
+    CHECK(spooler_map_record(0x4000, 0x5000, 0, 0, 2, "", 0, 0, 0) == 1); // after it
     CHECK(spooler_map_record(0x1000, 0x2000, 0, 0, 3, "", 0, 0, 0) == 2); // before it
     CHECK(spooler_map_record(0x2000, 0x4000, 0, 0, 1, "", 0, 0, 0) == 0);
     CHECK(spooler_map_record(0x1000, 0x2001, 0, 0, 4, "", 0, 0, 0) == 3);
@@ -262,7 +262,7 @@ static void all_counters(void)
                       "the spool is full: 17 blocks of code; the counts so far are kept\n"));
 }
 
-// The descriptor is gone: it is opened anew, unless the file is gone, too.
+// The descriptor was closed: the spool is opened again, unless the file is gone, too.
 static void more_counters(void)
 {
     spooler_counters(0x100000);
@@ -369,7 +369,7 @@ static void stacks(void)
     CHECK(spooler_file_size == SPOOL_STACKS_OFF + 0x8000);
     CHECK(spooler_stack_reach(0, 0x8000) == 0 && spooler_stack_mapped[0] == 0x8000);
     CHECK(spooler_stack_reach(0, 0x8001) == 0 && spooler_stack_mapped[0] == 0x10000);
-    // 64 MiB are kept free at first, all of them when these are used.
+    // 64 MiB are reserved at first, the rest when these are used.
     CHECK(!is_free(CALLS_BASE + SPOOL_STACK_SIZE - 4096) && is_free(CALLS_BASE + SPOOL_STACK_SIZE));
     CHECK(spooler_stack_reach(0, SPOOL_STACK_SIZE / 2) == 0);
     CHECK(is_free(CALLS_BASE + SPOOL_STACK_SIZE));
@@ -381,11 +381,11 @@ static void stacks(void)
     CHECK(spooler_stack_mapped[0] == 2 * SPOOL_STACK_SIZE);
     CHECK(spooler_stack_reach(0, (1ul << 30) - 0x10000 + 1) == -ENOSPC);
     CHECK(spooler_stack_reach(0, (1ul << 30) - 0x10000) == 0);
-    // A slot of 64 MiB is all there at once.
+    // A slot of 64 MiB is reserved as a whole.
     CHECK(spooler_stack_reach(9, SPOOL_STACK_SIZE - 0x10000) == 0);
     CHECK(spooler_stack_mapped[9] == SPOOL_STACK_SIZE - 0x10000);
     CHECK(!is_free(slotmem_calls(10) - 4096) && is_free(slotmem_calls(10)));
-    // Something lies there.
+    // The range is taken.
     CHECK(mmap((void *)slotmem_calls(11), 4096, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED);
     CHECK(spooler_stack_reach(11, 8) == -EEXIST && spooler_stack_mapped[11] == 0);
@@ -437,7 +437,7 @@ static void drops(void)
     CHECK(access(path, F_OK) == -1);
     spooler_drop(); // again: others count in it still
     CHECK(fstat(fd, &st) == 0 && st.st_nlink == 0 && st.st_size == 0x40000000);
-    // Its name is out of reach, it is not gone.
+    // Its name cannot be reached, but the file exists.
     snprintf(other, sizeof(other), "%s/other", folder);
     int from = real_file(0, 0);
     fds_replace_spool(from, false);

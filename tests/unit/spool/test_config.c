@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/config.c: what a run's options mean for its caches, and who may replay.
+// engine/spool/config.c: what a run's options mean for its caches and the replay.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
-// -- the rooms that it calls --
+// -- fakes of what it calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -36,8 +36,8 @@ static void begin(u64 flags)
     set(&header.ll, 8388608, 16, 64);
 }
 
-// What an index of D1 is scaled by, as a power of two: the tags of a set, 8 bytes each, fit into so
-// many bytes for each byte of a line; three is the most that an address has.
+// The scale of an index of D1, as a power of two: the tags of a set, 8 bytes each, fit into that
+// many bytes for each byte of a line; three is the largest scale of an address.
 static void test_scale(void **state)
 {
     static const struct {
@@ -58,7 +58,7 @@ static void test_scale(void **state)
         assert_int_equal(tb_config.d1_sets, 64);
         assert_int_equal(tb_config.d1_fast, d1[i].fits);
         assert_int_equal(tb_config.min_line, d1[i].line);
-        // Just as much room as there must be, and a byte less.
+        // Exactly the needed space, and a byte less.
         if (!d1[i].fits)
             continue;
         begin(0);
@@ -71,8 +71,8 @@ static void test_scale(void **state)
     }
 }
 
-// Another process may replay, and a clerk there be, where this one may use a second processor. It
-// is this process's own processors that are asked for.
+// There may be a replayer and a background finisher if this process may use a second processor.
+// Only this process's own processors count.
 static void test_processors(void **state)
 {
     u64 all[128] = { 0 }, two[128] = { 0 }, one[128] = { 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/copy.c: what is in the spool of a forked child, of what is executed next and of a
-// part of the profile, byte by byte, and what is left when none can be made: nothing.
+// engine/spool/copy.c: the spool of a forked child, of an executed program and of a part of the
+// profile, byte by byte; and that nothing is left if none can be made.
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -11,9 +11,8 @@
 
 static char own[4096];
 
-// A spool in which something of everything is: holes between pages that hold something, a string
-// of which three bytes are in the last page, counters of two slots, edges, open calls of a thread
-// and of those that were left.
+// A spool with all kinds of contents: holes between used pages, a string with three bytes in the
+// last page, counters of two slots, edges, open calls of a thread and of saved call stacks.
 static void fill(u64 flags)
 {
     static char text[5000];
@@ -30,11 +29,11 @@ static void fill(u64 flags)
     for (u32 i = 0; i < 200; i++)
         spooler_partial(i, 1, 0, 0);
     spooler_counters(0x20000);
-    // As many as are mapped: a copy that goes further reads what is not there.
+    // As many as are mapped: a copy that goes further faults.
     spooler_counters((u32)(spooler_counters_mapped / 8 - spool->counters_used));
     counters(0)[1] = 101;
     counters(0)[511] = 102;  // the last word of a page
-    counters(0)[1024] = 103; // the first one behind a page of zeros
+    counters(0)[1024] = 103; // the first one after a page of zeros
     counters(3)[0x1fff0] = 104;
     counters(3)[spool->counters_used - 1] = 107;
     if (flags & SPOOL_F_CALLS) {
@@ -60,7 +59,7 @@ static void same(const char *name, u64 offset, const void *as, u64 bytes)
     free(got);
 }
 
-// All that there is, but for the header; `text` bytes of strings.
+// Checks all contents except the header; `text` bytes of strings.
 static void holds_all(const char *name, u64 text)
 {
     struct stat st;
@@ -80,7 +79,7 @@ static void holds_all(const char *name, u64 text)
         same(name, spooler_stack_offset(SPOOL_THREADS_MAX),
              (void *)slotmem_calls(SPOOL_THREADS_MAX), 0x10000);
     }
-    // Pages that hold nothing are none in the file: there are less than 50 others.
+    // Empty pages are holes in the file: there are fewer than 50 others.
     CHECK(stat(name, &st) == 0 && st.st_blocks * 512 < 60 * 4096);
 }
 
@@ -132,7 +131,7 @@ static void dump(void)
     }
 }
 
-// No string of a part that has no room for it; and no file.
+// No space for a string of a part; and no file.
 static void dump_without_room(void)
 {
     static char big[SPOOL_TEXT_SIZE];
@@ -198,7 +197,7 @@ static void child_holds(u64 flags, s32 parent)
     CHECK(h.flags == ((flags | SPOOL_F_FORKED) & ~(u64)SPOOL_F_EXECED));
     CHECK(h.control.asked == 9 && h.control.taken == 9 && h.control.answered == 9);
     holds_all(expected, spool->text_used);
-    // All of it is the child's own.
+    // Everything is the child's own.
     struct spool_edge e = { .target = 6 };
     counters(0)[1] += 1000, counters(3)[0x1fff0] += 1000;
     CHECK(counter_in(expected, 0, 1) == counters(0)[1]);
@@ -253,8 +252,7 @@ static void forked_late(void)
     fork_with(SPOOL_F_CALLS | SPOOL_F_LATE_COPY);
 }
 
-// --children=merge: what was counted is the parent's. Where calls are open, the counters say since
-// when.
+// --children=merge: the counts are the parent's. If calls are open, the counters hold their start.
 static void forked_to_merge(void)
 {
     for (int calls = 0; calls < 2; calls++) {
@@ -275,7 +273,7 @@ static void forked_to_merge(void)
     }
 }
 
-// Its name is another's: the child has the next one.
+// Its name is taken: the child gets the next one.
 static void taken_name(void)
 {
     char name[400];
@@ -309,10 +307,10 @@ static void no_child(void)
     CHECK(c.fd >= 0 && access(c.path, F_OK) == 0);
     copy_fork_parent(&c, false);
     CHECK(access(c.path, F_OK) == -1 && fcntl(c.fd, F_GETFD) == -1);
-    // Nothing is made before where the child has to do it.
+    // Nothing is made before the fork if the child makes the copy.
     copy_fork_before(&c, true);
     CHECK(c.fd == -1 && c.before == spool->fork_copied);
-    copy_fork_parent(&c, false); // and nobody is waited for
+    copy_fork_parent(&c, false); // and it waits for no child
     spool->flags |= SPOOL_F_LATE_COPY;
     copy_fork_before(&c, false);
     CHECK(c.fd == -1);
@@ -322,7 +320,7 @@ static void no_child(void)
     CHECK(c.fd == -1);
 }
 
-// All descriptors are in use but none: the child's own takes the place of its parent's.
+// All descriptors are in use: the child's own replaces its parent's.
 static void no_descriptor(void)
 {
     struct rlimit few = { 60, 60 };
@@ -357,7 +355,7 @@ static void lost_child(int error, u64 flags)
              "warning: this forked child is not profiled, its spool cannot be made: error %d\n",
              error);
     CHECK(has_said(expected));
-    // What the engine looks up is there, what it appends is, and no counts.
+    // It has the data that the engine reads and what it appends, and no counts.
     CHECK(spool->maps_used == 400 && spooler_map_at(399)->ino == 399);
     CHECK(strcmp(spooler_string(spool->s_spool_dir), folder) == 0);
     CHECK(spooler_block_at(0)->insns == 2 && spool->block_count == 300);
@@ -445,7 +443,7 @@ static void lost_folder(void)
     }
 }
 
-// ---- What is executed next ----
+// ---- An executed program ----
 
 static void exec(void)
 {
@@ -456,7 +454,7 @@ static void exec(void)
 
     fill(SPOOL_F_CACHE_SIM);
     u64 text = spool->text_used;
-    // Every byte of the header but the magic number and the cursors of strings is something else.
+    // Every byte of the header except the magic number and the cursors of strings is changed.
     spool->flags |= SPOOL_F_FORKED | SPOOL_F_NOT_AT_START;
     spool->parent_pid = 3, spool->end_kind = SPOOL_END_EXIT, spool->end_code = 4;
     spool->calls = 5, spool->dumps = 6, spool->s_seccomp = 7, spool->seccomp_bytes = 8;
@@ -497,7 +495,7 @@ static void exec(void)
     unlink(own);
 }
 
-// --instr-at-start=inherit: as it is now.
+// --instr-at-start=inherit: keeps the current state.
 static void exec_inherits(void)
 {
     static const struct {
@@ -525,7 +523,7 @@ static void exec_inherits(void)
     }
 }
 
-// Arguments that end at and about the end of a piece of 511 bytes.
+// Arguments that end at or near the end of a piece of 511 bytes.
 static void exec_arguments(void)
 {
     static char first[2000], expected[2100];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/environ.c: the environment of the start is kept, whatever becomes of the program's
-// own, and that of the finisher is without what the loader is told for the program's sake.
+// engine/spool/environ.c: the environment of the start is saved, whatever the program does with its
+// own; the finisher's has no variables for the program's loader.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void test_empty(void **state)
     are(environ_finisher(), path, 1);
 }
 
-// So many that what follows each block in memory would be overwritten by one pointer or byte less.
+// So many that with one pointer or byte less the memory after each block would be overwritten.
 static void test_sizes(void **state)
 {
     static char text[200][40], *env[201];

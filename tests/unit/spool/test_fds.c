@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/fds.c: which numbers the engine's own descriptors have, under any limit, and that
-// they are known again when somebody else has closed them or taken their numbers. Each test runs
-// in a process of its own, for it moves descriptors and lowers limits.
+// engine/spool/fds.c: the numbers of the engine's own descriptors, under any limit, and that it
+// detects when another process has closed them or reused their numbers. Each test runs in its own
+// process, as it moves descriptors and lowers limits.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -38,7 +38,7 @@ static int teardown(void **state)
     return unlink(one) || unlink(two) || rmdir(folder);
 }
 
-// ---- What a test asks and does ----
+// ---- Helpers ----
 
 static bool is_open(int fd)
 {
@@ -94,7 +94,7 @@ static void window_is(u32 from, u32 to, u32 digits)
     CHECK(fds_window[2] == digits);
 }
 
-// As a program begins, where 4090 descriptors may be had: nothing is in the way of 4080 and on.
+// As at the start of a program that may have 4090 descriptors: 4080 and up are free.
 static void begin(void)
 {
     struct rlimit now;
@@ -132,7 +132,7 @@ static void begins(void)
     window_is(4082, 4083, 4);
 }
 
-// Without a standard error messages go nowhere.
+// Without a standard error, messages are dropped.
 static void begins_without_log(void)
 {
     only_standard();
@@ -166,7 +166,7 @@ static void begins_without_room(void)
     CHECK(fds_spool() == 2 && engine_log_fd == 3);
 }
 
-// The last numbers that a limit allows which this user cannot pass.
+// The last numbers below a limit that this user cannot exceed.
 static void low_limits(void)
 {
     static const struct {
@@ -215,7 +215,7 @@ static void low_limits(void)
     }
 }
 
-// Where the last numbers are taken, those further below; of few each one.
+// If the last numbers are taken, lower ones; near the end, one by one.
 static void taken_numbers(void)
 {
     only_standard();
@@ -250,7 +250,7 @@ static void leave_nought(void)
     close(0);
 }
 
-// A descriptor of ours may well be 0, where the client has closed its standard input.
+// A descriptor of ours may be 0, if the client has closed its standard input.
 static void nought_moved(void)
 {
     u32 numbers[FDS_MAX];
@@ -355,7 +355,7 @@ static void nought_is_the_log(void)
     CHECK(fds_finisher() > 3 && !is_open(0));
 }
 
-// For who may, the limit is lifted for a moment, beyond its hard value as well.
+// With the right to, the limit is raised for a moment, even beyond its hard value.
 static void lifted_limits(void)
 {
     struct rlimit most = { 4100, 4100 }, low = { 40, 64 };
@@ -374,7 +374,7 @@ static void lifted_limits(void)
     limit_is(40, 64);
 }
 
-// Opening where the client has used up its descriptors.
+// Opens a file although the client has used up its descriptors.
 static void opens(void)
 {
     only_standard();
@@ -390,7 +390,7 @@ static void opens(void)
     CHECK(fds_open("/dev/null", O_RDONLY, 0) == -EMFILE);
 }
 
-// ---- Another file behind a number of ours ----
+// ---- Another file at a number of ours ----
 
 static void same(void)
 {
@@ -400,7 +400,7 @@ static void same(void)
     CHECK(!fds_spool_is_there());
     close(4080);
     CHECK(!fds_spool_is_there());
-    // Opened anew: the same file takes its place, another one does not.
+    // Opened again: the same file replaces it, another one does not.
     int fd = opened(two);
     CHECK(fds_adopt_spool(fd) == -EBADF && !is_open(fd) && fds_spool() == 4080);
     take_all_from(4080, 4081);
@@ -408,7 +408,7 @@ static void same(void)
     CHECK(fds_adopt_spool(fd) == 4082 && !is_open(fd));
     CHECK(fds_spool() == 4082 && fds_spool_is_there());
     window_is(4081, 4082, 4);
-    // None is left for it.
+    // No descriptor is left for it.
     limit(100, 100);
     be_nobody();
     fd = opened("/dev/null");
@@ -440,13 +440,13 @@ static void log_is_checked(void)
     fds_check_log();
     CHECK(engine_log_fd == 4081);
     window_is(4080, 4081, 4);
-    // The client has made its number another file: standard error is what it was.
+    // The client has reused its number: standard error is unchanged.
     dup2(opened(one), 4081);
     fds_check_log();
     CHECK(engine_log_fd == 4082 && is_file(4082, two) && is_file(4081, one));
     window_is(4080, 4082, 4);
     CHECK(fds_is_ours(4082) && !fds_is_ours(4081));
-    // And standard error is another one, too.
+    // And standard error has changed, too.
     close(4082);
     dup2(4081, 2);
     fds_check_log();
@@ -478,7 +478,7 @@ static void evicts(void)
     window_is(4080, 4082, 4);
     CHECK(fds_evict(-1) == 0 && fds_evict(4083) == 0 && is_open(0));
     CHECK(fds_spool() == 4082 && engine_log_fd == 4080);
-    // None is left: it stays.
+    // No descriptor is left: it keeps its number.
     take_all_from(3, 100);
     limit(100, 100);
     be_nobody();
@@ -503,8 +503,8 @@ static void sorted(void)
     window_is(4080, 4084, 4);
 }
 
-// A child that borrows the memory makes ours move; then they are where they were, unless another
-// thread has moved them meanwhile.
+// A child that borrows the memory makes ours move; afterwards they have their old numbers, unless
+// another thread has moved them meanwhile.
 static void saved(void)
 {
     struct fds_saved was;
@@ -515,12 +515,12 @@ static void saved(void)
     CHECK(fds_spool() == 4082 && engine_log_fd == 4080);
     fds_set_trace(opened(two));
     CHECK(fds_trace() == 4081);
-    // In this process both have moved: 4080 is the log now, 4081 the trace. What was not there is
-    // not there.
+    // In this process both have moved: 4080 is the log now, 4081 the trace. Those that did not
+    // exist still do not.
     fds_restore(&was);
     CHECK(fds_spool() == 4082 && engine_log_fd == 4080 && fds_trace() == -1);
     window_is(4080, 4082, 4);
-    // Where the old numbers are what they were, they are ours again.
+    // If the old numbers still refer to the same files, they are ours again.
     dup2(4080, 4081); // standard error
     dup2(4082, 4080);
     fds_restore(&was);
@@ -528,7 +528,7 @@ static void saved(void)
     window_is(4080, 4081, 4);
     fds_restore(&was);
     CHECK(fds_spool() == 4080 && engine_log_fd == 4081);
-    // Nor is a closed one taken.
+    // A closed one is not taken either.
     CHECK(fds_evict(4080) == 0 && fds_spool() == 4083);
     fds_restore(&was);
     CHECK(fds_spool() == 4083 && !is_open(4080));
@@ -553,7 +553,7 @@ static void spool_is_replaced(void)
     fd = opened(two);
     fds_replace_spool(fd, false);
     CHECK(fds_spool() == 4082 && !is_open(fd) && is_open(0));
-    // Without a second descriptor it stays where it is.
+    // Without a second descriptor it keeps its number.
     fd = opened(one);
     take_all_from(fd + 1, 60);
     limit(60, 60);
@@ -615,7 +615,7 @@ static void trace(void)
     CHECK(fds_trace() == -1 && is_file(4083, one)); // the client's own
 }
 
-// All are closed but ours, here and not in the process that has them in common with this one.
+// Closes all but ours, in this process and not in one that shares them.
 static void others_are_closed(void)
 {
     int status;
@@ -652,7 +652,7 @@ static void others_of_one_process(void)
     begin();
     take_all_from(4083, 4084);
     pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
-    if (pid == 0) { // nothing to close but behind the last of ours
+    if (pid == 0) { // only numbers after the last of ours
         fds_close_others();
         CHECK(!is_open(4083));
         _exit(0);
@@ -694,7 +694,7 @@ static void root_is_left(void)
     CHECK(access("/one", F_OK) == 0); // there is no way back
 }
 
-// Another process has root and working folder in common with this one: its own stay.
+// Another process shares the root and working folders: its own do not change.
 static void back_to_root(void)
 {
     int status;
@@ -712,7 +712,7 @@ static void back_to_root(void)
     }
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     CHECK(access("/one", F_OK) == 0 && access("one", F_OK) == 0);
-    // The descriptor is another folder's by now: that is no way back.
+    // The descriptor now refers to another folder: it cannot be used to return.
     dup2(open("/", O_PATH), 4083);
     fds_go_to_root();
     fds_leave_root();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/log.c: which name the log of a process of its own has, and that it is new.
+// engine/spool/log.c: the name of a process's own log, and that it is a new file.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static int teardown(void **state)
     return rmdir(folder);
 }
 
-// The log of this name is the file `expected`, empty, written to behind its end; NULL: the old log
+// The log of this name is the file `expected`, empty, opened for appending; NULL: the old log
 // stays.
 static void log_is(const char *pattern, const char *expected)
 {
@@ -97,8 +97,8 @@ static void test_names(void **state)
     snprintf(expected, sizeof(expected), "no%dfirst%%%%", getpid());
     log_is("%q{AB}%p%q{A}%%%%", expected);
     snprintf(expected, sizeof(expected), "%%q%dp", getpid());
-    log_is("%q%pp", expected); // no name in braces: it stands as it is
-    // Without the process in its name it is the log of all of them.
+    log_is("%q%pp", expected); // no name in braces: copied unchanged
+    // Without the pid in its name it is the log of all processes.
     log_is("log", NULL);
     log_is("log%%p", NULL);
     log_is("log%q{A}", NULL);
@@ -121,7 +121,7 @@ static void test_too_long(void **state)
     log_is(pattern, NULL);
 }
 
-// It cannot be opened: a sentence in the log so far, which stays.
+// It cannot be opened: a message in the old log, which stays.
 static void test_no_file(void **state)
 {
     char said[256] = "", expected[256];
@@ -140,7 +140,7 @@ static void test_no_file(void **state)
     close(log[1]);
 }
 
-// What is appended at once is at most 32 bytes long: so many must be left, and no more.
+// At most 32 bytes are appended at once: exactly that many must be left.
 static void test_room(void **state)
 {
     char to[65], pattern[80], expected[80];

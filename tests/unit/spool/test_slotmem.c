@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/slotmem.c: where slots' memory lies. The map of client memory is asked for room; here
-// it says what the test has put there.
+// engine/spool/slotmem.c: addresses of slots' memory. The map of client memory, which finds free
+// space, is a fake.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void assert_slot(u64 addr, u32 slot, u64 offset)
         assert_int_equal(o, offset);
 }
 
-// 160 MiB for each, from the beginning on.
+// 160 MiB for each, from the start of the range.
 static void test_llfork(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static void test_llfork(void **state)
     assert_slot(slotmem_area(2399) + 160 * 1024 * 1024, SPOOL_THREADS_MAX, 0);
 }
 
-// Rows of 256 slots, a quarter of a GiB each, at such a boundary in the room that there is.
+// Rows of 256 slots, a quarter of a GiB each, aligned to that size, in the free space.
 static void test_far(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void test_far(void **state)
     assert_slot(0x600010000000, NEAR, 0); // where it was
 }
 
-// Somebody else has made one since `count` was looked at; there is no room; there are 120 of them.
+// Another thread has added a row since `count` was read; there is no space; there are 120 rows.
 static void test_no_more(void **state)
 {
     (void)state;
@@ -103,7 +103,7 @@ static void test_no_more(void **state)
     assert_false(slotmem_more(NEAR));
 }
 
-// The same in the file: behind all else, 192 MiB for each.
+// The same in the file: after everything else, 192 MiB for each.
 static void test_file(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void test_file(void **state)
                      SPOOL_KEPT_OFF);
 }
 
-// How far an address is from the beginning of its slot's calls, wherever the row is.
+// Offset of an address from the start of its slot's calls, wherever the row is.
 static void test_offset(void **state)
 {
     static const u32 slots[] = { 0, 7, 8, 2399, NEAR, NEAR + 255, SPOOL_THREADS_MAX };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/spooler.c and engine/spool/fds.c on real files: what is appended is in the file, at
-// the offsets of share/spool.h, as another process reads it; areas grow beyond what is mapped at
-// first; a forked child has the counts so far in a file of its own, and what it counts is not its
+// engine/spool/spooler.c and engine/spool/fds.c on real files: appended data is in the file, at the
+// offsets of share/spool.h, as another process reads it; areas grow beyond what is mapped at first;
+// a forked child has the counts so far in its own file, and its further counts are not its
 // parent's.
 #include <errno.h>
 #include <fcntl.h>
@@ -97,14 +97,14 @@ static void descriptors(void **state)
     fds_keep_over_exec(false);
     assert_int_equal(fcntl(log_fd, F_GETFD), FD_CLOEXEC);
 
-    // A number that the client wants is given up.
+    // The engine gives up a number that the client wants.
     assert_int_equal(fds_evict(log_fd), 0);
     assert_int_not_equal(engine_log_fd, log_fd);
     assert_int_equal(fcntl(log_fd, F_GETFD), -1);
     assert_int_equal(fcntl(engine_log_fd, F_GETFD), FD_CLOEXEC);
     assert_int_equal(fds_evict(5), 0);
 
-    // It is not opened anew while it is there, be its name another file's or none by now.
+    // It is not opened again while it is open, even if its name is gone or leads to another file.
     u32 name = spool->s_spool;
     spool->s_spool = 0;
     assert_int_equal(spooler_fd(), fds_spool());
@@ -133,8 +133,8 @@ static void log_moves(void **state)
     close(log);
 }
 
-// Two threads append 1500 strings each: all of them are there, and lie one behind the other. (What
-// takes no lock looks for the string first, so that both nearly always append at the same place.)
+// Two threads append 1500 strings each: all of them are there, consecutively. (Without the lock,
+// both would search for the string first and nearly always append at the same place.)
 static u32 place[2][1500];
 
 static void *append(void *arg)
@@ -185,7 +185,7 @@ static void strings(void **state)
     in_file(path, buf, 4, SPOOL_TEXT_OFF + two);
     assert_string_equal(buf, "two");
     assert_string_equal(spooler_string(spool->s_spool), path);
-    // 1.6 MB, beyond the 64 KiB that are mapped at first.
+    // 1.6 MB, more than the 64 KiB that are mapped at first.
     for (int i = 0; i < 400; i++) {
         char big[4000];
         memset(big, 'x', sizeof(big));
@@ -255,7 +255,7 @@ static void blocks(void **state)
             assert_int_equal(spooler_thread_slot(5), 0);
         struct spool_block *b =
             spooler_block_append(i, i % 7, SPOOL_B_WRITABLE, i * 3, insns, n, n, &first);
-        // Executions are 2048 in a row, from the boundary of a page.
+        // 2048 consecutive execution counters, starting at a page boundary.
         own[i] = (u32)counter;
         counter += n - 1;
         if (next == end) {
@@ -309,9 +309,9 @@ static void blocks(void **state)
     assert_int_equal(counters(5)[executions[59999]], 60001);
 }
 
-// What another run had: all that there is, then 30,000 blocks of one instruction with ten counters
-// each: 4.4 MB and 4.8 MB, both past what is mapped. They are there as they came, can be counted in
-// every slot, and no block of this run is one of them yet.
+// Another run's blocks: the existing ones, then 30,000 blocks of one instruction with ten counters
+// each: 4.4 MB and 4.8 MB, both more than is mapped. They are unchanged, can be counted in every
+// slot, and no block of this run is one of them yet.
 static void taken(void **state)
 {
     struct spool_header before = header_of(path), h;
@@ -349,15 +349,15 @@ static void taken(void **state)
     }
     assert_int_equal(spooler_block_at(0)->insns, 1); // the first is the one that was there
     assert_int_equal(spooler_block_at(0)->flags, SPOOL_B_WRITABLE);
-    // What is appended lies behind them.
+    // Further blocks are appended after them.
     struct spool_insn in = { .len = 1 };
     struct spool_block *b = spooler_block_append(1, 2, 0, 3, &in, 1, 1, &first);
     assert_int_equal(spooler_block_index(b) * 8ul, bytes);
-    // Those executions that had been set apart before are of the other run, too.
+    // The execution counters that were reserved before belong to the other run, too.
     assert_int_equal(first, (before.counters_used + 300000 + 511) / 512 * 512);
     assert_int_equal(b->own, before.counters_used + 300000);
     assert_int_equal(header_of(path).block_count, before.block_count + 1);
-    // With contexts all that a block counts lies in one piece.
+    // With contexts all counters of a block are contiguous.
     u64 used = header_of(path).counters_used;
     spool->flags |= SPOOL_F_CONTEXTS;
     b = spooler_block_append(2, 2, 0, 3, &in, 1, 4, &first);
@@ -380,8 +380,8 @@ static void mapping_at(void **state)
     assert_int_equal(spooler_map_at(second)->flags, SPOOL_MAP_VDSO);
 }
 
-// What is mapped again and again, alone or two files by turns, has one record each; whatever is
-// not the same in it makes another one. Each time counts as a change.
+// A file that is mapped repeatedly, alone or alternating with another, has one record; any
+// difference makes another record. Each mapping counts as a change.
 static void mapped_again(void **state)
 {
     const char *of = "/lib/again.so";
@@ -410,7 +410,7 @@ static void mapped_again(void **state)
     spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 4, 6);
     spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 7);
     assert_int_equal(spool->maps_used, used + 9);
-    // In a trace of references what comes last is what lies there.
+    // In a reference trace the last record at an address is valid.
     spool->s_trace = 1;
     assert_int_equal(spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6), used + 9);
     assert_int_equal(spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6), used + 9);
@@ -419,8 +419,8 @@ static void mapped_again(void **state)
     spool->s_trace = 0;
 }
 
-// One record for each pair, however often; pairs whose places in the cache meet may have several,
-// which add up.
+// One record for each pair, however often; pairs that share a cache entry may have several, which
+// add up.
 static void partials(void **state)
 {
     static struct spool_partial r[20000];
@@ -508,7 +508,7 @@ static void child_of(s32 parent, struct copy_fork *c, u64 late)
 }
 
 // The copy is made before the fork, and has no header until there is a child; or the child makes
-// it, and what is counted up to the fork is there, too.
+// it. In both cases it has the counts up to the fork.
 static void forked(void **state)
 {
     u64 counter = executions[30000] + 1, before = header_of(path).block_count;
@@ -612,8 +612,8 @@ static void for_exec(void **state)
     unlink(own);
 }
 
-// Open calls: the first eight slots may have 1 GiB of them, each slot less 64 KiB that stay out of
-// reach; nothing of a slot lies in another one.
+// Open calls: the first eight slots may have 1 GiB, each slot less 64 KiB that are never mapped;
+// slots do not overlap.
 static void stacks(void **state)
 {
     static const struct {
@@ -650,7 +650,7 @@ static void stacks(void **state)
     assert_int_equal(SPOOL_STACKS_SIZE, (8ul << 30) + 2393 * (64ul << 20));
 }
 
-// The area of strings is full but for four bytes: a copy that has to have more is none.
+// The area of strings is full except for four bytes: a copy that needs more fails.
 static void full(void **state)
 {
     static char big[0x80000];
@@ -675,7 +675,7 @@ static void full(void **state)
     assert_int_equal(access(own, F_OK), -1);
 }
 
-// The file of a spool that nobody has begun with is removed; one in use is not, nor what is none.
+// The file of an unused spool is removed; one in use is not, nor a file that is no spool.
 static void forgotten(void **state)
 {
     static const struct {

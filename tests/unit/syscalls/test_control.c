@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/control.c: what a request from outside makes a thread do, when a part is due of
-// itself, and how a call goes on that was broken off for it. What is done is a string: `d` a part
-// with its reason, `0` zero, `+` and `-` counting on and off, `E` the end of the process.
+// engine/syscalls/control.c: what a thread does for a request by `quern control`, when a part is
+// due without a request, and how an interrupted call goes on. The log is a string: `d` a part with
+// its reason, `0` zero, `+` and `-` counting on and off, `E` the end of the process.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include "engine/syscalls/waits.h"
 #include "engine/thread/stop.h"
 
-// -- the rooms that control.c calls --
+// -- fakes of what control.c calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -137,7 +137,7 @@ enum action_default action_default(int signo)
                               : SIGNAL_DEFAULT_END;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static int setup(void **state)
 {
@@ -161,7 +161,7 @@ static int setup(void **state)
     return 0;
 }
 
-// What was done since the last time.
+// The log since the last call.
 static const char *what_was_done(void)
 {
     static char last[sizeof(done)];
@@ -179,7 +179,7 @@ static void see(void)
     assert_int_equal(t->stop & STOP_CONTROL, 0);
 }
 
-// The next request; the thread looks at it.
+// Makes the next request; the thread reads it.
 static const char *ask(enum spool_ask what)
 {
     c->what = what;
@@ -203,13 +203,13 @@ static void test_requests(void **state)
     assert_int_equal(c->result, -EINVAL);
 }
 
-// Each request is answered once, by a thread of the profiled process that has its spool.
+// Each request is served once, by a thread of the profiled process that has its spool.
 static void test_who_answers(void **state)
 {
     (void)state;
     c->what = SPOOL_ASK_ZERO;
     c->asked = 1;
-    control_see(t); // nobody told it
+    control_see(t); // no signal
     assert_string_equal(what_was_done(), "");
     profiled = false;
     see();
@@ -242,7 +242,7 @@ static void test_parts(void **state)
     dump_result = -ENOSPC;
     ask(SPOOL_ASK_DUMP);
     assert_int_equal(c->result, -ENOSPC);
-    // Of a hint without an end, all but the last byte, which is to be its end.
+    // Of a hint without NUL, all but the last byte, which becomes the NUL.
     memset(c->hint, 'h', sizeof(c->hint));
     memset(expected, 'h', sizeof(expected));
     memcpy(expected, "d(dump ", 7);
@@ -253,7 +253,7 @@ static void test_parts(void **state)
     assert_int_equal(c->result, -EINVAL);
 }
 
-// Of functions: once each, in this order, before a request from outside.
+// Dumps at functions: once each, in this order, before a request.
 static void test_due(void **state)
 {
     (void)state;
@@ -271,8 +271,8 @@ static void test_due(void **state)
     assert_string_equal(what_was_done(), "d(--dump-before=@0:abc)");
 }
 
-// --dump-every-bb=3: before the fourth block, the seventh, and so on. One that has not begun when
-// the thread comes again is not another one.
+// --dump-every-bb=3: before the fourth block, the seventh, and so on. A block that has not started
+// when the thread comes again does not count twice.
 static void test_every_block(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void test_every_block(void **state)
         assert_string_equal(what_was_done(), "");
         counters[2]++;
     }
-    // A part begins with counters of 0: what they were when the block was noted says nothing.
+    // A part starts with zeroed counters: the value when the block was noted is obsolete.
     control_block(t);
     control_block_is(t, 2);
     counters[2]++;
@@ -299,7 +299,7 @@ static void test_every_block(void **state)
     assert_int_equal(own.block_counter, 0);
 }
 
-// -- calls that were broken off --
+// -- interrupted calls --
 
 static u64 handler(int signo, u64 flags)
 {
@@ -314,7 +314,7 @@ static enum control_call how(u64 nr, enum thread_again again)
     return control_call(t);
 }
 
-// Nobody has anything to say to the client: the kernel makes the call again.
+// No signal for the client: the call is repeated.
 static void test_again(void **state)
 {
     (void)state;
@@ -324,11 +324,11 @@ static void test_again(void **state)
     assert_int_equal(shortened, 1);
     assert_int_equal(opened, 1);
     assert_int_equal(t->stop, STOP_PARK);
-    // What is ignored, by the client or by default, is not said; what stops neither.
+    // Signals that are ignored, by the client or by default, do not count; nor do stop signals.
     held = SIGBIT(SIGUSR1) | SIGBIT(SIGCHLD) | SIGBIT(SIGTSTP);
     table.act[SIGUSR1].handler = SIG_IGN;
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_AGAIN);
-    // What the client blocks waits.
+    // Signals that the client blocks wait.
     held = handler(SIGUSR2, 0);
     sig.mask = SIGBIT(SIGUSR2);
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_AGAIN);
@@ -338,11 +338,11 @@ static void test_again(void **state)
 static void test_signal_comes_first(void **state)
 {
     (void)state;
-    // A handler that lets calls go on.
+    // A handler with SA_RESTART.
     held = handler(SIGUSR1, SA_RESTART);
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_ANEW);
     assert_int_equal(own.again, AGAIN_NOT);
-    // One that does not ends those that may wait for ever, and no others.
+    // A handler without SA_RESTART ends only calls that may wait for ever.
     held = handler(SIGUSR2, 0);
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_OVER);
     assert_int_equal(t->regs[R_RAX], -EINTR);
@@ -351,18 +351,18 @@ static void test_signal_comes_first(void **state)
     // One of two is enough.
     held = SIGBIT(SIGUSR1) | SIGBIT(SIGUSR2);
     assert_int_equal(how(SYS_futex, AGAIN_RESTARTED), CONTROL_OVER);
-    // The kernel ends some calls whatever the handler says.
+    // The kernel ends some calls even with SA_RESTART.
     held = SIGBIT(SIGUSR1);
     assert_int_equal(how(SYS_pause, AGAIN_INTERRUPTED), CONTROL_OVER);
-    // What ends the process by default: the last signal that there is.
+    // A signal that ends the process by default: the highest one.
     held = SIGBIT(64);
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_OVER);
     assert_int_equal(opened, 0);
     assert_int_equal(shortened, 0);
 }
 
-// A call that was cut short goes on for its rest, if there is one, until a signal of the client's
-// comes, whatever that one's handler says.
+// A call that was cut short goes on for its rest, if there is one, until a signal of the client
+// comes, even with SA_RESTART.
 static void test_cut_short(void **state)
 {
     (void)state;
@@ -373,7 +373,7 @@ static void test_cut_short(void **state)
     assert_int_equal(shortened, 1);
     assert_int_equal(opened, 1);
     assert_int_equal(t->regs[R_RAX], SYS_write);
-    // It was about to be made.
+    // The call was about to be made.
     assert_int_equal(how(SYS_write, AGAIN_REST), CONTROL_AGAIN);
     assert_int_equal(own.again, AGAIN_REST);
     assert_string_equal(what_was_done(), "");
@@ -394,8 +394,8 @@ static void test_cut_short(void **state)
     assert_int_equal(opened, 2);
 }
 
-// What has been noted already counts whatever the mask is, and what the kernel keeps back, while
-// the engine has its mask closed, counts as far as the client's is open.
+// Noted signals always count. Signals that are pending in the kernel while the engine blocks them
+// count if the client does not block them.
 static void test_where_signals_are(void **state)
 {
     u64 usr = SIGBIT(SIGUSR1), before;
@@ -416,7 +416,7 @@ static void test_where_signals_are(void **state)
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_ANEW);
     sig.blocked = false;
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_AGAIN);
-    // The engine's own signal is not the client's.
+    // The engine's own signal does not count.
     handler(STOP_POKE_SIGNAL, 0);
     usr = SIGBIT(STOP_POKE_SIGNAL);
     sys_sigprocmask(SIG_BLOCK, &usr, NULL);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/counting.c: the switch of counting, zero, and parts of the profile. What other
-// rooms are asked for is a string, in its order: `<` and `>` the world stopped and resumed, `l`
-// what was recorded is counted, `b` and `e` a thread's calls begun and ended, `f` fragments
-// flushed, `L` the log, `c` caches emptied, `r0` and `r1` stubs that record or not, `z` a trace
-// told of zero, `k` a thread's time kept, `C` calls zeroed, `o` those left, `d` a part written.
+// engine/syscalls/counting.c: switching counting, zeroing, and parts of the profile. The log of the
+// fakes is a string: `<` and `>` the world stopped and resumed, `l` records drained, `b` and `e` a
+// thread's calls begun and ended, `f` fragments flushed, `L` the log, `c` caches emptied, `r0` and
+// `r1` stubs that record or not, `z` a zero in the trace, `k` a thread's time kept, `C` calls
+// zeroed, `o` saved call stacks zeroed, `d` a part written.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@
 #define COUNTERS(slot) ((u64 *)(THREAD_AREA_BASE + (slot) * THREAD_AREA_STRIDE + TA_COUNTERS))
 #define PARTIAL        ((struct spool_partial *)(SPOOLER_BASE + SPOOL_PARTIAL_OFF))
 
-// -- the rooms that counting.c calls --
+// -- fakes of what counting.c calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -158,7 +158,7 @@ struct thread *threads_first(void)
     return &thread[0];
 }
 
-// Counters 3 and 4 are none, but say where a thread is.
+// Counters 3 and 4 are not counts, but a thread's state.
 bool contexts_state(u32 i, u64 *first, u64 *end)
 {
     *first = 3;
@@ -224,8 +224,7 @@ long finisher_demangle(const char *at, u64 bytes)
     return (long)bytes;
 }
 
-// -- the test's side --
-
+// -- helpers of the tests --
 
 static int messages[2];
 
@@ -249,7 +248,7 @@ static const char *what_was_asked(void)
     return last;
 }
 
-// Two threads in slots 0 and 2; slot 1 is nobody's, and nothing is mapped there.
+// Two threads in slots 0 and 2; slot 1 is unused, and nothing is mapped there.
 static int setup(void **state)
 {
     (void)state;
@@ -302,7 +301,7 @@ static void test_start(void **state)
     assert_string_equal(what_was_asked(), "r0");
 }
 
-// Off and on: calls end with what was counted, and begin where the thread is.
+// Off and on: open calls end with their counts, and start again in the thread's function.
 static void test_switch(void **state)
 {
     (void)state;
@@ -332,7 +331,7 @@ static void test_switch(void **state)
     assert_string_equal(message(), "counting is switched on\n");
 }
 
-// Counters become 0, but for those that say where a thread is, the owner, and what --calls keeps.
+// Counters become 0, except a thread's state, the owner, and the counters of --calls that are kept.
 static void test_zero(void **state)
 {
     static const u64 left[] = { 0, 0, 0, 103, 104, 0, 106, 0, 0, 0, 110, 111 };
@@ -353,8 +352,8 @@ static void test_zero(void **state)
     assert_int_equal(COUNTERS(2)[8], 0);
 }
 
-// Blocks that were executed, as counted so far: one of two instructions, and the sum of three
-// blocks; with contexts also what accounts say.
+// Executed blocks so far: one of two instructions, and the sum of three blocks; with contexts also
+// the accounts.
 static void test_blocks(void **state)
 {
     u64 words = (sizeof(struct spool_block) + 2 * sizeof(struct spool_insn) + 7) / 8, sum;
@@ -402,8 +401,7 @@ static void test_parts(void **state)
     assert_string_equal(message(), "");
 }
 
-// One that cannot be written: what was counted stays, nothing is left of the copy, and that is
-// said.
+// A part that cannot be written: the counts stay, the copy is removed, and a message is printed.
 static void test_no_part(void **state)
 {
     (void)state;

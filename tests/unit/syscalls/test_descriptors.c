@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/descriptors.c: descriptors 803 and 805 are the engine's own. What the kernel is
-// to answer comes with another number in their place, what is in memory is answered.
+// engine/syscalls/descriptors.c: descriptors 803 and 805 are the engine's own. The kernel gets
+// another number instead of them; for descriptors in memory the result is made here.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "engine/spool/fds.h"
 #include "engine/syscalls/descriptors.h"
 
-// -- other rooms --
+// -- fakes --
 
 static jmp_buf back;
 static u64 gated[6];
@@ -44,7 +44,7 @@ _Noreturn void gate_call(struct thread *t, const u64 args[6])
     longjmp(back, 2);
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 enum { LEFT, HANDLED, GATED };
 
@@ -94,7 +94,7 @@ static void test_arguments(void **state)
     assert_int_equal(call(SYS_dup2, 1, 805, 0, 0, 0), LEFT);
 }
 
-// Arguments that are descriptors in some cases alone.
+// Arguments that are descriptors only in some cases.
 static void test_conditions(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void test_conditions(void **state)
     assert_int_equal(call(SYS_execveat, 803, (u64) "", 0, 0, 0), GATED);
 }
 
-// Two of one open file: those that are this process's.
+// kcmp: only descriptors of this process count.
 static void test_compared(void **state)
 {
     const u64 self = (u64)sys_getpid();
@@ -126,7 +126,7 @@ static void test_compared(void **state)
     assert_int_equal(gated[3], 803);
     assert_int_equal(gated[4], CLOSED);
     assert_int_equal(call(SYS_kcmp, self, 1, 7, 803, 805),
-                     GATED); // an epoll's; behind it an address
+                     GATED); // an epoll descriptor; then an address
     assert_int_equal(gated[3], CLOSED);
     assert_int_equal(gated[4], 805);
     assert_int_equal(call(SYS_kcmp, self, self, 1, 803, 805), LEFT); // memory
@@ -148,7 +148,7 @@ static void test_poll(void **state)
     p[37].revents = 0;
     assert_int_equal(call(SYS_ppoll, (u64)p, 40, 0, 0, 0), HANDLED);
     assert_int_equal(result(), 1);
-    assert_int_equal(call(SYS_poll, (u64)p, 37, 0, 0, 0), LEFT); // behind the end
+    assert_int_equal(call(SYS_poll, (u64)p, 37, 0, 0, 0), LEFT); // beyond the end
     assert_int_equal(call(SYS_poll, (u64)&none, 1, 0, 0, 0), LEFT);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/files.c: names that mean the program, descriptors that are the engine's. The path
-// "/proc/self/exe" is the exe link here, "/prog" the program's file, descriptors 803 and 805 the
+// engine/syscalls/files.c: names that mean the program, descriptors of the engine. Here the path
+// "/proc/self/exe" is the exe link, "/prog" the program's file, descriptors 803 and 805 are the
 // engine's own.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 #include "engine/syscalls/files.h"
 #include "engine/thread/stopworld.h"
 
-// -- other rooms --
+// -- fakes --
 
 struct tb_config tb_config;
 static struct spool_header header;
@@ -30,7 +30,7 @@ struct spool_header *spool = &header;
 
 #define MODEL "model\t\t: one of share/cpu.def\n\n"
 
-// What --cpu shows of each processor.
+// The entry of each processor with --cpu.
 const char *spooler_string(u32 at)
 {
     assert_int_equal(at, 77);
@@ -52,7 +52,7 @@ bool procnames_is_exe(int dirfd, const char *path)
     return dirfd == AT_FDCWD && strcmp(path, "/proc/self/exe") == 0;
 }
 
-// Of the files here, only the root folder exists wherever this runs: it plays the program.
+// Only the root folder exists on every machine: it plays the program.
 bool procnames_is_program(const struct k_stat *st)
 {
     struct k_stat root;
@@ -115,7 +115,7 @@ _Noreturn void gate_call(struct thread *t, const u64 args[6])
     longjmp(back, 2);
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 enum { LEFT, HANDLED, GATED }; // to the gate as it is; done; through the gate with other arguments
 
@@ -160,7 +160,7 @@ static void test_links(void **state)
     assert_int_equal(result(), 5);
     assert_memory_equal(buf, "/prog...........", 16);
     assert_int_equal(call(SYS_readlinkat, AT, EXE, (u64)buf + 8, 3), HANDLED);
-    assert_int_equal(result(), 3); // as much as there is room
+    assert_int_equal(result(), 3); // as much as fits
     assert_memory_equal(buf, "/prog.../pr.....", 16);
     assert_int_equal(call(SYS_readlink, EXE, (u64)buf, 0, 0), HANDLED);
     assert_int_equal(result(), -EINVAL);
@@ -212,12 +212,12 @@ static void test_open(void **state)
     assert_int_equal(result(), -EEXIST);
     how.flags = O_RDONLY;
     assert_int_equal(call(SYS_openat2, AT, ROOT, (u64)&how, sizeof(how)), LEFT);
-    how.resolve = 0x20; // RESOLVE_CACHED: the kernel looks at no name that it is to cut off
+    how.resolve = 0x20; // RESOLVE_CACHED: with O_TRUNC the kernel does not look up the name
     how.flags = O_RDWR | O_TRUNC;
     assert_int_equal(call(SYS_openat2, AT, ROOT, (u64)&how, sizeof(how)), LEFT);
 }
 
-// Who could write to what changes its rights has nobody beside it from then on.
+// A process that opens a file that changes its rights has no replayer and no background finisher.
 static void test_rights(void **state)
 {
     struct k_open_how how = { O_RDWR, 0, 4 };
@@ -235,7 +235,7 @@ static void test_rights(void **state)
     assert_int_equal(forgone, 3);
 }
 
-// With --cpu /proc/cpuinfo is what the model has, once for each processor that there is.
+// With --cpu, /proc/cpuinfo has the model's entry, once for each processor.
 static void test_cpuinfo(void **state)
 {
     static char text[1 << 16], expected[1 << 16];
@@ -266,7 +266,7 @@ static void test_cpuinfo(void **state)
     assert_int_equal(result(), free);
     assert_int_equal(sys_fcntl(free, F_GETFD, 0), FD_CLOEXEC);
     close(free);
-    // What reads nothing, or something else, is the kernel's.
+    // Opens for writing, and of other files, go to the kernel.
     assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfo", O_RDONLY | O_PATH, 0, 0), LEFT);
     assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfo", O_RDONLY | O_DIRECTORY, 0, 0), LEFT);
     assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfo", O_WRONLY, 0, 0), LEFT);
@@ -278,7 +278,7 @@ static void test_cpuinfo(void **state)
 static void test_descriptors(void **state)
 {
     (void)state;
-    assert_int_equal(call(SYS_dup2, 1, 805, 0, 0), LEFT); // ours has made room
+    assert_int_equal(call(SYS_dup2, 1, 805, 0, 0), LEFT); // ours has moved
     assert_int_equal(evicted, 805);
     evict_error = -EMFILE;
     assert_int_equal(call(SYS_dup3, 1, 803, 0, 0), HANDLED);
@@ -329,7 +329,7 @@ static void test_names_of_descriptors(void **state)
     sys_close(null);
 }
 
-// What leaves the gate, and what does not before the name has been looked at.
+// Calls that leave the gate, and calls that leave it only after the name is checked.
 static void test_table(void **state)
 {
     static u8 table[GATE_CALLS];
@@ -349,7 +349,7 @@ static void test_table(void **state)
     assert_int_equal(table[SYS_inotify_add_watch], GATE_AT);
     assert_int_equal(table[SYS_rename], GATE_FAST);
 
-    // With --cpu one of the files that may be opened to be read is the engine's.
+    // With --cpu the engine handles one of the files that are opened for reading.
     tb_config.shown = true;
     memset(table, GATE_FAST, sizeof(table));
     table[SYS_openat] = GATE_FD;
@@ -359,7 +359,7 @@ static void test_table(void **state)
     tb_config.shown = false;
 }
 
-// The lowest number that the program may have is natively the engine's: it moves.
+// The engine has the number that the program gets natively: the engine's descriptor moves.
 static void test_dup_from(void **state)
 {
     (void)state;
@@ -409,7 +409,7 @@ static void test_close_range(void **state)
     sys_close(800);
 }
 
-// A listing of /proc/self/fd as the kernel gave it; 803 and 805 are left out, the rest is packed.
+// A listing of /proc/self/fd from the kernel; 803 and 805 are removed, the rest is packed.
 static void test_listing(void **state)
 {
     static char buf[8192];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/int80.c and vsyscall.c: the two ways into the kernel that are no syscall
-// instruction. Calls of the 32-bit kind by their numbers (arch/x86/entry/syscalls/syscall_32.tbl of
-// Linux); the vsyscall page's three entries are really made.
+// engine/syscalls/int80.c and vsyscall.c: the two kinds of system calls without a syscall
+// instruction. 32-bit calls by their numbers (arch/x86/entry/syscalls/syscall_32.tbl of Linux); the
+// calls of the vsyscall page's three entries are real.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ bool fds_is_ours(int fd)
     return fd == 4081;
 }
 
-// Nothing else is; what calls have in memory and in names is at these addresses.
+// Nothing else is mapped; arguments in memory and names are at these addresses.
 #define OURS 0x804081
 
 static int evicted;
@@ -91,7 +91,7 @@ int fds_evict(int fd)
     return (int)evict_error;
 }
 
-// As which call of the 64-bit kind it was looked at.
+// The 64-bit call as which it was checked.
 static u32 looked_at;
 
 u32 descriptors_ours(u32 nr, const u64 args[6])
@@ -144,7 +144,7 @@ void selector_again(struct thread *of)
     again++;
 }
 
-// What set_thread_area answers, and of which argument.
+// The result of set_thread_area, and its argument.
 static long made;
 static u64 made_of;
 
@@ -162,7 +162,7 @@ void calls_returned(struct thread *t, u64 target)
     assert_int_equal(target, t->pc);
 }
 
-// -- ways that do not come back --
+// -- functions that do not return --
 
 enum { RETURNED, WENT, ENDED_THREAD, ENDED_PROCESS, LOOPED };
 
@@ -224,7 +224,7 @@ int clientmem_read_u64(u64 gaddr, u64 *value)
     return 0;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static struct thread *const t = &thread;
 
@@ -252,7 +252,7 @@ static int call(u32 number)
     return how;
 }
 
-// Before the call, of which the number's and the argument's lower halves count.
+// Before the call. Only the lower halves of number and argument count.
 static void test_rights(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void test_rights(void **state)
     assert_int_equal(forgone, 1);
 }
 
-// Those that make or end threads, change the map, the mask or the handlers: all else goes.
+// Calls that create or end threads, or change the map, the mask or the handlers are refused.
 static void test_refused(void **state)
 {
     static const u16 refused[] = { 2,   11,  45,  48,  67,  72,  90,  91,  119,
@@ -301,7 +301,7 @@ static int call_with(u32 number, u64 rbx, u64 rcx)
     return call(number);
 }
 
-// Of what one call does by its first argument: memory that is shared, the dispatch of calls.
+// Calls that are refused by their first argument: shared memory, the dispatch of calls.
 static void test_parts(void **state)
 {
     (void)state;
@@ -315,7 +315,7 @@ static void test_parts(void **state)
     assert_int_equal(call_with(172, 58, 0), WENT);
 }
 
-// Looked at as the call of the other kind that has its arguments in the same places.
+// Checked as the 64-bit call that has the same arguments.
 static void test_descriptors(void **state)
 {
     static const struct {
@@ -336,7 +336,7 @@ static void test_descriptors(void **state)
     }
     assert_int_equal(call_with(20, 4080, 0), WENT); // getpid has none
     assert_true(looked_at >= 512);
-    // The number that is wanted is given up.
+    // The wanted number is given up.
     assert_int_equal(call_with(63, 4080, 4081), WENT);
     assert_int_equal(evicted, 4081);
     evict_error = -EMFILE;
@@ -497,7 +497,7 @@ static void test_vsyscall_nowhere(void **state)
         assert_false(vsyscall_try(t));
         assert_int_equal(t->pc, VSYSCALL_PAGE + offsets[i]);
     }
-    unreadable = true; // the stack that the return address lies on
+    unreadable = true; // the stack with the return address
     t->regs[R_RSP] = 0x7777;
     t->pc = VSYSCALL_PAGE + 0x400;
     assert_true(vsyscall_try(t));

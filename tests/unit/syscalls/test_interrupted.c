@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/interrupted.c: what is left of a call that was cut short, for each call, on descriptors
-// of the kernel's; and of which nothing is asked for again, since it may have been short of itself.
-// That the parts do what the whole would have done is tests/guest/711-cut-calls' business.
+// engine/syscalls/interrupted.c: the rest of a call that was cut short, for each call, on
+// descriptors of the kernel; and the calls that are not continued, since their result may be
+// partial natively. tests/guest/711-cut-calls tests that the parts do the same as the whole call.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ int clientmem_write_u32(u64 gaddr, u32 value)
     return 0;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static int setup(void **state)
 {
@@ -80,7 +80,7 @@ static bool cut(u32 nr, s64 done, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
     return interrupted_next(t);
 }
 
-// A part has ended: of itself, or it was cut, too.
+// A part has ended, by itself or cut short.
 static bool then(s64 result, bool broken)
 {
     own.cut.result = result;
@@ -88,7 +88,7 @@ static bool then(s64 result, bool broken)
     return interrupted_next(t);
 }
 
-// Nothing follows; the arguments are those of the call.
+// There is no rest; the arguments are those of the call.
 static void over(s64 done, u64 a, u64 b, u64 c)
 {
     assert_int_equal(interrupted_result(t), done);
@@ -127,8 +127,8 @@ static void do_not_block(int fd)
     assert_int_equal(sys_fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK), 0);
 }
 
-// One buffer: what is behind what was done. A part that is cut has a rest itself; one that ended of
-// itself and did not do all has said why.
+// One buffer: the bytes after those that were done. A part that is cut short has a rest; one that
+// ended by itself and is incomplete ends the call.
 static void test_write(void **state)
 {
     u64 fd = made(0, 0);
@@ -146,7 +146,7 @@ static void test_write(void **state)
     assert_true(cut(SYS_write, 10, fd, 0x1000, 100, 0, 0, 0));
     assert_false(then(20, false));
     over(30, fd, 0x1000, 100);
-    // It had done all; or as much as a call does at once.
+    // It was complete; or it did the maximum of one call.
     assert_false(cut(SYS_write, 100, fd, 0x1000, 100, 0, 0, 0));
     over(100, fd, 0x1000, 100);
     assert_false(cut(SYS_write, 0x7ffff000, fd, 0x1000, 1ul << 40, 0, 0, 0));
@@ -171,7 +171,7 @@ static void test_write(void **state)
     sys_close((int)fd);
 }
 
-// Several: the rest of the one that is half done, then one by one.
+// Several buffers: the rest of the half-done one, then one by one.
 static void test_buffers(void **state)
 {
     u64 iov[][2] = { { 0x1000, 5 }, { 0x2000, 0 }, { 0x3000, 20 }, { 0x4000, 7 } };
@@ -202,7 +202,7 @@ static void test_buffers(void **state)
     close_ends();
 }
 
-// A device that gives as much as is asked for, and files; not pipes, which give what is there.
+// A device that returns as much as requested, and files; not pipes, which return what they have.
 static void test_read(void **state)
 {
     u64 iov[][2] = { { 0x1000, 5 }, { 0x3000, 20 } };
@@ -246,7 +246,7 @@ static void test_send(void **state)
     assert_int_equal(arg(4), 0);
     assert_int_equal(arg(5), 0);
     assert_false(cut(SYS_sendto, 10, fd, 0x1000, 100, MSG_DONTWAIT, 0, 0));
-    // Neither the address nor what goes with the bytes is sent again.
+    // Neither the address nor ancillary data is sent again.
     assert_true(cut(SYS_sendmsg, 7, fd, (u64)msg, 0, 0, 0, 0));
     is(SYS_sendmsg, fd, (u64)mine, MSG_NOSIGNAL);
     assert_int_equal(mine[2], (u64)own.cut.iov);
@@ -260,8 +260,8 @@ static void test_send(void **state)
     close_ends();
 }
 
-// Messages: the last that was begun, then the others. Its length is counted up where the client
-// looks for it.
+// Messages: the last one that was begun, then the others. Its length is added in the client's
+// memory.
 static void test_messages(void **state)
 {
     u64 iov[][2] = { { 0x1000, 5 }, { 0x3000, 20 } };
@@ -314,7 +314,7 @@ static void test_receive_messages(void **state)
     (void)state;
     assert_true(cut(SYS_recvmmsg, 2, fd, 0x1000, 5, 0, 0, 0));
     is(SYS_recvmmsg, fd, 0x1080, 3);
-    // The kernel tells the next call that a signal has ended one.
+    // The kernel reports to the next call that a signal has ended one.
     assert_true(then(-ERESTARTSYS, false));
     is(SYS_recvmmsg, fd, 0x1080, 3);
     assert_true(then(-EINTR, false));
@@ -348,7 +348,7 @@ static void test_receive(void **state)
     assert_int_equal(arg(4), 0);
     assert_false(cut(SYS_recvfrom, 10, fd, 0x1000, 100, MSG_WAITALL | MSG_DONTWAIT, 0, 0));
     assert_false(cut(SYS_recvfrom, 10, fd, 0x1000, 100, 0, 0, 0)); // what was there
-    // What is looked at stays.
+    // Peeked data stays.
     assert_true(cut(SYS_recvfrom, 10, fd, 0x1000, 100, MSG_WAITALL | MSG_PEEK, 0, 0));
     is(SYS_recvfrom, fd, 0x1000, 100);
     assert_true(then(12, true));
@@ -360,7 +360,7 @@ static void test_receive(void **state)
     assert_int_equal(own.cut.iov[0], 0x3002);
     msg[4] = 0x99; // descriptors may come with the bytes
     assert_false(cut(SYS_recvmsg, 7, fd, (u64)msg, MSG_WAITALL, 0, 0, 0));
-    // At least so much, and what is there then.
+    // At least that much, and more if available.
     assert_int_equal(sys_call5(SYS_setsockopt, fd, 1, 18, (u64)&low, sizeof(low)), 0);
     assert_true(cut(SYS_read, 10, fd, 0x1000, 100, 0, 0, 0));
     is(SYS_read, fd, 0x100a, 40);
@@ -378,7 +378,7 @@ static void test_receive(void **state)
     close_ends();
 }
 
-// A terminal gives what it has, but when it was told to wait for more.
+// A terminal returns what it has, unless it was set to wait for more.
 static void test_terminal(void **state)
 {
     struct {
@@ -424,11 +424,11 @@ static void test_copies(void **state)
     assert_int_equal(arg(3), 90);
     assert_false(cut(SYS_sendfile, 100, to, file, 0x99, 100, 0, 0));
     assert_true(cut(SYS_sendfile, 10, file, file, 0x99, 100, 0, 0));
-    assert_false(cut(SYS_sendfile, 10, (u64)in[1], file, 0x99, 100, 0, 0)); // what has room
+    assert_false(cut(SYS_sendfile, 10, (u64)in[1], file, 0x99, 100, 0, 0)); // as much as fits
     assert_true(cut(SYS_copy_file_range, 10, file, 0x99, file, 0x98, 100, 0));
     is(SYS_copy_file_range, file, 0x99, file);
     assert_int_equal(arg(4), 90);
-    // A pipe that is empty then ends it.
+    // An empty pipe ends it.
     assert_true(cut(SYS_splice, 10, (u64)in[0], 0, to, 0, 100, 4));
     is(SYS_splice, (u64)in[0], 0, to);
     assert_int_equal(arg(4), 90);
@@ -456,10 +456,10 @@ static void test_others(void **state)
     over(100, 0x1000, 100, 3);
     assert_true(cut(SYS_getdents64, 48, 3, 0x1000, 100, 0, 0, 0));
     is(SYS_getdents64, 3, 0x1030, 52);
-    assert_false(then(-EINVAL, false)); // no room for one more
+    assert_false(then(-EINVAL, false)); // no space for one more
     over(48, 3, 0x1000, 100);
     assert_true(cut(SYS_getdents, 48, 3, 0x1000, 100, 0, 0, 0));
-    // Not what had as many as it was to wait for.
+    // Not a call that got as many as it waited for.
     assert_true(cut(SYS_io_getevents, 2, 7, 5, 8, 0x1000, 0x99, 0));
     is(SYS_io_getevents, 7, 3, 6);
     assert_int_equal(arg(3), 0x1040);
@@ -470,12 +470,12 @@ static void test_others(void **state)
     assert_true(cut(SYS_io_pgetevents, 4, 7, 5, 8, 0x1000, 0x99, 0));
     assert_false(then(3, false));
     over(7, 7, 5, 8);
-    // Calls of which it is not known, whatever they say.
+    // Calls that are not in the table, whatever their result.
     assert_false(cut(SYS_mmap, 0x7f0000001000, 1, 2, 3, 4, 5, 6));
     over(0x7f0000001000, 1, 2, 3);
 }
 
-// All is submitted; what the wait says is not the call's result.
+// Everything is submitted; the result of the wait is not the call's result.
 static void test_uring(void **state)
 {
     (void)state;
@@ -489,7 +489,7 @@ static void test_uring(void **state)
     assert_true(cut(SYS_io_uring_enter, 64, 3, 64, 10, 1, 0, 8));
     assert_false(then(-62, false)); // ETIME
     over(64, 3, 64, 10);
-    // It waits for nothing, or did not come so far.
+    // It does not wait, or had not submitted everything.
     assert_false(cut(SYS_io_uring_enter, 64, 3, 64, 10, 0, 0, 8));
     assert_false(cut(SYS_io_uring_enter, 64, 3, 64, 0, 1, 0, 8));
     assert_false(cut(SYS_io_uring_enter, 63, 3, 64, 10, 1, 0, 8));

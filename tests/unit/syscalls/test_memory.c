@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/memory.c: the client's memory calls are really made, in an area of the test's
-// own; what vmmap is told before and after is written down, in pages from the area's beginning. The
-// area's pages 48 to 63 play the engine.
+// engine/syscalls/memory.c: the client's memory calls are real, in the test's own area. The log has
+// the calls to vmmap before and after, in pages from the area's start. The area's pages 48 to 63
+// play the engine.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -163,7 +163,7 @@ void gate_return(struct thread *t, long ret)
     t->pc = t->sc_next;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static struct thread thread, *const t = &thread;
 
@@ -218,18 +218,18 @@ static void test_mmap(void **state)
         call(SYS_mmap, page(4), 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, ~0u),
         page(4));
     assert_string_equal(told, "before 4-5, add 4-5 r-- shared anon");
-    // Execute-only memory the engine must read; the client is told what it asked for.
+    // The engine must be able to read execute-only memory; the map has the client's protection.
     assert_int_equal(call(SYS_mmap, page(5), 4096, PROT_EXEC, FIXED, ~0u), page(5));
     assert_string_equal(told, "before 5-6, add 5-6 --x anon");
     assert_int_equal(*(volatile u8 *)page(5), 0);
-    // Where something is already.
+    // The range is taken.
     assert_int_equal(call(SYS_mmap, page(2), 4096, PROT_READ, ANON | MAP_FIXED_NOREPLACE, ~0u),
                      -EEXIST);
     assert_string_equal(told, "");
     assert_int_equal(call(SYS_mmap, page(2), 0, PROT_READ, FIXED, ~0u), -EINVAL);
 }
 
-// A file that has the names of generated code is noted when it is mapped executable, by its name.
+// A file with the names of generated code is recorded by its name when it is mapped executable.
 static void test_mmap_jitdump(void **state)
 {
     static const struct {
@@ -260,7 +260,7 @@ static void test_mmap_jitdump(void **state)
     }
 }
 
-// A file of code is kept when it is mapped to be executed, and nothing else is.
+// Only a file that is mapped executable is kept.
 static void test_mmap_kept(void **state)
 {
     int fd = (int)sys_open("/proc/self/exe", O_RDONLY, 0);
@@ -302,7 +302,7 @@ static void test_mmap_engine(void **state)
     assert_int_equal(call(SYS_remap_file_pages, page(50), 4096, 0, 0, 0), -EINVAL);
     assert_int_equal(call(SYS_mseal, page(50), 4096, 0, 0, 0), -ENOMEM);
     assert_string_equal(told, "");
-    // As a hint it is passed over, though the kernel would take it.
+    // As a hint it is ignored, though the kernel would take it.
     sys_munmap(page(48), 4096);
     u64 got = (u64)call(SYS_mmap, page(48), 4096, PROT_READ, ANON, ~0u);
 
@@ -334,7 +334,7 @@ static void test_mmap_placed(void **state)
     got = (u64)call(SYS_mmap, 0, 8000, PROT_READ, ANON, ~0u);
     assert_true(got % 4096 == 0 && (got < base || got >= base + PAGES * 4096));
     sys_munmap(got, 8192);
-    // What names its place is not placed.
+    // A fixed address is used as it is.
     assert_int_equal(call(SYS_mmap, page(4), 8000, PROT_READ, FIXED, ~0u), page(4));
     memory_init(0, 0);
 }
@@ -352,7 +352,7 @@ static void test_munmap_and_mprotect(void **state)
     assert_string_equal(told, "before 2-3, remove 2-3");
     assert_int_equal(call(SYS_mprotect, page(2), 4096, PROT_READ, 0, 0), -ENOMEM);
     assert_string_equal(told, "before 2-3"); // nothing has changed
-    // One that wraps around is the kernel's to refuse.
+    // The kernel refuses a range that wraps around.
     assert_int_equal(call(SYS_munmap, ~0xffful, 0x2000, 0, 0, 0), -EINVAL);
     assert_string_equal(told, "");
 }
@@ -382,8 +382,8 @@ static bool is_there(u32 n)
     return sys_madvise(page(n), 4096, 0 /* MADV_NORMAL */) == 0;
 }
 
-// Of what lies in a range of the engine's nothing is unmapped; all around it is, and the call says
-// what it says where nothing is mapped.
+// Nothing in the engine's ranges is unmapped; everything around them is, and the result is that of
+// a range without mappings.
 static void test_munmap_engine(void **state)
 {
     (void)state;
@@ -399,7 +399,7 @@ static void test_munmap_engine(void **state)
     assert_int_equal(call(SYS_munmap, page(46) + 1, 20 * 4096, 0, 0, 0), -EINVAL);
 }
 
-// Where there is no room above the engine, the engine chooses, below it.
+// If there is no space above the engine, the engine chooses an address below itself.
 static void test_beside(void **state)
 {
     u64 got;
@@ -411,32 +411,32 @@ static void test_beside(void **state)
     assert_int_equal(call(SYS_mmap, 0, 8000, PROT_READ, ANON, ~0u), page(6));
     assert_string_equal(told, "add 6-8 r-- anon");
     assert_int_equal(gaps_len, 8192);
-    // Where the hint says, when that is free.
+    // At the hint, if that is free.
     assert_int_equal(call(SYS_mmap, page(4) + 5, 4096, PROT_READ, ANON, ~0u), page(4));
-    // What the map did not know of is learnt, and another place is found.
+    // A mapping that the map did not have is added, and another address is found.
     next_gap = page(5);
     assert_int_equal(call(SYS_mmap, page(4), 4096, PROT_READ, ANON, ~0u), page(5));
     assert_string_equal(told, "learn 6-7, add 5-6 r-- anon");
-    // As often as not: the kernel's choice.
+    // The kernel's choice.
     next_gap = page(6);
     got = (u64)call(SYS_mmap, 0, 4096, PROT_READ, ANON, ~0u);
     assert_true(got % 4096 == 0 && (got < base || got >= base + PAGES * 4096));
     sys_munmap(got, 4096);
-    // What the mapping is refused for it is refused for, and nothing is left in the place.
+    // The client gets the error of the mapping, and nothing is left at the address.
     sys_munmap(page(6), 8192);
     gap = page(6);
     assert_int_equal(call(SYS_mmap, 0, 8192, PROT_READ, MAP_PRIVATE, ~0u), -EBADF);
     assert_false(is_there(6) || is_there(7));
     assert_int_equal(call(SYS_mmap, 0, 0, PROT_READ, ANON, ~0u), -EINVAL);
     assert_int_equal(call(SYS_mmap, 0, 1ul << 48, PROT_READ, ANON, ~0u), -ENOMEM);
-    // Below 4 GiB the engine is not.
+    // The engine is not below 4 GiB.
     got = (u64)call(SYS_mmap, 0, 8192, PROT_READ, ANON | MAP_32BIT, ~0u);
     assert_true(got % 4096 == 0 && got < 1ul << 32);
     sys_munmap(got, 8192);
     assert_false(is_there(6) || is_there(7));
 }
 
-// What grows downwards has the room for it; large mappings are where large pages are.
+// A mapping that grows downwards has space below; large mappings are aligned to large pages.
 static void test_beside_aligned(void **state)
 {
     u64 size = 16ul << 20;
@@ -468,7 +468,7 @@ static u64 kernels_choice(void)
     return at;
 }
 
-// What the kernel has put into a range of the engine's is moved out of it, or is not there.
+// A mapping that the kernel has placed in a range of the engine is moved out of it or unmapped.
 static void test_out_of_engine(void **state)
 {
     int id = (int)sys_call3(SYS_shmget, 0, 8192, 0600);
@@ -501,8 +501,8 @@ static void test_out_of_engine(void **state)
     assert_int_equal(kernels_choice(), chosen);
 }
 
-// A segment goes away: the map is told before, that its code may be forgotten, and after; of what
-// it does not know it is told nothing, nor when there was no segment.
+// A segment is detached: the map is updated before, to drop its code, and after. No update for a
+// mapping that it does not have, or if there is no segment.
 static void test_shmdt(void **state)
 {
     int id = (int)sys_call3(SYS_shmget, 0, 8192, 0600);
@@ -523,7 +523,7 @@ static void test_shmdt(void **state)
     sys_call3(SYS_shmctl, (u64)id, 0 /* IPC_RMID */, 0);
 }
 
-// What lies below a range of the engine's grows in its place, but not into that.
+// A mapping below a range of the engine grows in place, but not into that range.
 static void test_below_engine(void **state)
 {
     int id = (int)sys_call3(SYS_shmget, 0, 8192, 0600);
@@ -550,7 +550,7 @@ static void test_below_engine(void **state)
     assert_string_equal(told, "before 46-47, move 46-47, to 6-9");
     assert_int_equal(*(u8 *)page(6), 9);
     assert_false(is_there(46) || is_there(48));
-    // A segment where the engine says.
+    // A segment at the engine's choice.
     room = false;
     gap = page(46);
     assert_int_equal(call(SYS_shmat, (u64)id, 0, 0, 0, 0), page(46));
@@ -561,7 +561,7 @@ static void test_below_engine(void **state)
     assert_false(is_there(46) || is_there(47));
 }
 
-// Moved to where the engine says, or left where it is with an error.
+// Moved to the engine's choice, or not moved, with an error.
 static void test_mremap_beside(void **state)
 {
     (void)state;
@@ -586,7 +586,7 @@ static void test_mremap_beside(void **state)
     assert_string_equal(told, "before 6-8, move 6-8 kept, to 1-3");
     assert_int_equal(*(u8 *)page(2), 5);
     assert_int_equal(*(u8 *)page(7), 0);
-    // Nothing is there to be moved: the place is given back.
+    // There is nothing to move: the new range is released.
     sys_munmap(page(10), 4096);
     sys_munmap(page(30), 8192);
     gap = page(30);
@@ -597,7 +597,7 @@ static void test_mremap_beside(void **state)
     assert_int_equal(*(u8 *)page(2), 5);
 }
 
-// The break where the kernel could not be told one: pages 30 up to the engine's at 48.
+// The emulated break: pages 30 up to the engine's at 48.
 static void test_brk(void **state)
 {
     (void)state;
@@ -637,7 +637,7 @@ static void test_contents(void **state)
     assert_int_equal(*(u8 *)(page(1) + 4090), 0xc3);
     assert_int_equal(strncmp(told, "before 1-3", 9), 0);
     t->regs[R_RAX] = 5;
-    assert_false(memory_call(t, SYS_getpid)); // nobody's here
+    assert_false(memory_call(t, SYS_getpid)); // not handled here
     assert_int_equal(t->regs[R_RAX], 5);
 }
 

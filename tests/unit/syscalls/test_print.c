@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/print.c: VALGRIND_PRINTF's texts with a va_list as this compiler makes it. What
-// must be printed is written down where it says something about the engine, and else what the C
-// library's printf makes of the same format.
+// engine/syscalls/print.c: VALGRIND_PRINTF's texts with a va_list of this compiler. The expected
+// text is stated where the engine differs, and otherwise is that of the C library's printf.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +78,7 @@ static u64 print(const char *format, ...)
     return n;
 }
 
-// A line of its own that is the second argument; its length without what stands before it.
+// Prints one line, the second argument; its length without the prefix.
 #define IS(expected, ...)                                       \
     do {                                                        \
         assert_int_equal(print(__VA_ARGS__), strlen(expected)); \
@@ -99,7 +98,7 @@ static void test_lines(void **state)
     char expected[128];
 
     (void)state;
-    // What does not end its line goes on in the next text.
+    // A text without a newline is continued by the next text.
     assert_int_equal(print("one\ntwo "), 8);
     snprintf(expected, sizeof(expected), "%sone\n%stwo ", begin, begin);
     assert_string_equal(printed(), expected);
@@ -134,7 +133,7 @@ static void test_texts(void **state)
     IS("(null)\n", "%s\n", (char *)NULL);
     IS("[  (null)]\n", "[%8s]\n", (char *)NULL);
     AS_PRINTF("100 %%\n");
-    // What is no conversion stands as it is, without its flags.
+    // An unknown conversion is copied, without its flags.
     IS("%q %k\n", "%q %5k\n");
     IS("%", "%");
 }
@@ -154,7 +153,7 @@ static void test_ends_of_the_last(void **state)
     assert_string_equal(got + strlen(begin) + 3000, "\n");
 }
 
-// Six words and eight doubles are in registers, and those behind them on the stack, in one order.
+// Six words and eight doubles are in registers, further ones on the stack, in one order.
 static void test_arguments(void **state)
 {
     (void)state;
@@ -194,7 +193,7 @@ static void test_doubles(void **state)
     AS_PRINTF("%f %f\n", 5e-324, 2.2250738585072009e-308); // the smallest, and one without the 1
     AS_PRINTF("[%6f][%06f][%-6f]\n", (double)INFINITY, -(double)INFINITY, (double)INFINITY);
     IS("nan\n", "%f\n", (double)NAN);
-    // 2^64 is more than it shows in full: the mantissa and the power of two.
+    // 2^64 is not shown in full: the mantissa and the power of two.
     IS("0x10000000000000p+12\n", "%f\n", 18446744073709551616.0);
     IS("0x10000000000001p+13\n", "%f\n", 36893488147419111424.0);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/ptrace.c: a child stands for a tracee under an engine of its own: its base of %gs
-// is a thread block, in which the client's own base is kept. All calls of ptrace are really made.
-// The registers of a tracee are 27, in the order of struct user_regs_struct; the base of %gs is the
-// 23rd.
+// engine/syscalls/ptrace.c: a child plays a tracee under its own engine: its base of %gs is a
+// thread block, which has the client's base. All calls of ptrace are real. A tracee has 27
+// registers, in the order of struct user_regs_struct; the base of %gs is the 23rd.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +39,7 @@
 
 struct cpu cpu = { .address_bits = 48 };
 
-// Below the first page nothing is.
+// Nothing is mapped below the first page.
 int clientmem_read(void *to, u64 from, u64 n)
 {
     if (from < 4096)
@@ -112,7 +111,7 @@ static int under_engine(void **state)
     return 0;
 }
 
-// True: answered, and `returned` is with what.
+// True: handled, with the result in `returned`.
 static bool call(u64 request, u64 addr, u64 data)
 {
     client.regs[R_RDI] = request;
@@ -143,7 +142,7 @@ static void test_user(void **state)
     assert_int_equal(returned, 0);
     assert_true(call(PEEKUSER, GS_BASE * 8, (u64)&base));
     assert_int_equal(base, 0x7000);
-    // The highest address of user space, and the one behind it: without its last page
+    // The highest address of user space, without its last page, and the next one
     assert_true(call(POKEUSER, GS_BASE * 8, (1ul << 47) - 4097));
     assert_int_equal(returned, 0);
     assert_true(call(POKEUSER, GS_BASE * 8, (1ul << 47) - 4096));
@@ -152,9 +151,9 @@ static void test_user(void **state)
     assert_int_equal(base, (1ul << 47) - 4097);
     assert_true(call(PEEKUSER, GS_BASE * 8, 8));
     assert_int_equal(returned, -EFAULT);
-    // The engine's own has stayed where it was all the time.
+    // The engine's base has never changed.
     assert_int_equal(block_base(), THREAD_AREA_BASE + THREAD_AREA_STRIDE);
-    // Other registers are the kernel's business.
+    // Other registers are left to the kernel.
     assert_false(call(PEEKUSER, (GS_BASE - 1) * 8, (u64)&base));
     assert_false(call(POKEUSER, (GS_BASE + 1) * 8, 0));
     assert_int_equal(returned, 99);
@@ -195,7 +194,7 @@ static void test_all(void **state)
     assert_int_equal(plain[R15], 0x1111);
 }
 
-// As many as fit: the base is answered when it is among them, and only then set.
+// As many registers as fit: the base is returned and set only if it is one of them.
 static void test_some(void **state)
 {
     u64 regs[REGS + 5] = { 0 };
@@ -266,13 +265,13 @@ static void test_not_ours(void **state)
             stop(NULL);
     }
     stop(NULL);
-    // A far one is where it says that it is.
+    // A far block holds its own address.
     start(FAR);
     assert_false(call(PEEKUSER, GS_BASE * 8, (u64)&word));
     raw(POKEDATA, FAR + TH_SELF, FAR);
     assert_true(call(PEEKUSER, GS_BASE * 8, (u64)&word));
     assert_int_equal(word, CLIENT);
-    // Nobody: the kernel says so.
+    // No such process: the kernel's error.
     long last = tracee;
     tracee = 0x3fffffff;
     assert_false(call(PEEKUSER, GS_BASE * 8, (u64)&word));

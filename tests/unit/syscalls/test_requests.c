@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/requests.c: what each client request asks other rooms for, with and without
-// --calls, and how a function that a request calls begins and comes back. What was asked is a
-// string: `+` and `-` counting on and off, `0` zero, `d` a part with its reason, `t` to collect or
-// not, `x` translations dropped, `p` a text, `b` a place.
+// engine/syscalls/requests.c: what each client request does, with and without --calls, and how a
+// function that a request calls starts and returns. The log of the fakes is a string: `+` and `-`
+// counting on and off, `0` zero, `d` a part with its reason, `t` collecting on or off, `x`
+// translations dropped, `p` a text, `b` a place.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@
 #include "engine/thread/threads.h"
 #include "engine/x86/decode.h"
 
-// -- the rooms that requests.c calls --
+// -- fakes of what requests.c calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -183,7 +183,7 @@ void deliver_fault(struct thread *of, int signo, int code, u64 addr, u64 trapno,
     faults++;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 #define NATIVE 0x4e4154 // what is in rdx, and stays there
 #define SITE   0x401000ul
@@ -228,7 +228,7 @@ static int setup(void **state)
     return 0;
 }
 
-// The answer.
+// Returns the result.
 static u64 request(u64 what, u64 a, u64 b)
 {
     u64 words[6] = { what, a, b, 0x33, 0x44, 0x55 };
@@ -275,7 +275,7 @@ static void test_any_tool(void **state)
     assert_int_equal(request(0x1501, 0, 0), 2);
     assert_int_equal(request(0x1701, 0, (u64)&text), NATIVE);
     assert_int_equal(text, '\0');
-    assert_int_equal(request(0x9999, 0, 0), NATIVE); // nobody's
+    assert_int_equal(request(0x9999, 0, 0), NATIVE); // unknown
     t->regs[R_RAX] = 8;                              // nothing is there
     requests_answer(t);
     assert_int_equal(t->regs[R_RDX], NATIVE);
@@ -308,7 +308,7 @@ static void test_option(void **state)
     assert_string_equal(message(), "");
 }
 
-// Each tool's requests mean something where that tool would run.
+// Each tool's requests are served in the mode of that tool.
 static void test_counting(void **state)
 {
     static const u64 all[] = { CT(4), CT(5), CT(1), CT(0), CG(0), CG(1) };
@@ -343,7 +343,7 @@ static void test_part_with_reason(void **state)
     assert_string_equal(what_was_asked(), expected);
 }
 
-// A run that was not made for it says so, once; that is no matter where nothing is counted.
+// Without the needed options a message is printed, once; not while counting is off.
 static void test_toggle(void **state)
 {
     (void)state;
@@ -397,7 +397,7 @@ static void call_at(u32 at, u64 what)
     request(what, 0x7000, 0x22);
 }
 
-// The function's return has been executed, to the request, with this answer.
+// The function has returned to the request, with this result.
 static u64 return_to(u64 sp, u64 answer)
 {
     t->pc = BEHIND;
@@ -438,7 +438,8 @@ static void test_call(void **state)
     assert_int_equal(t->regs[R_RDX], NATIVE);
 }
 
-// Functions that such functions ask for; one of them is left by a jump, with what it had asked for.
+// Functions that are called by such functions; one of them is left by a jump, with those it has
+// called.
 static void test_nested(void **state)
 {
     u64 outer = (u64)&stack[500] - 0x400 + 8, inner = (u64)&stack[300] - 0x400 + 8;
@@ -448,8 +449,7 @@ static void test_nested(void **state)
     call_at(300, 0x1101);
     call_at(200, 0x1101);
     assert_int_equal(own.asked_count, 3);
-    // Another request, meanwhile, is none of their returns: the stack pointer is another one, or
-    // what is below it.
+    // Another request meanwhile is not a return: the stack pointer, or the word below it, differs.
     t->pc = BEHIND;
     t->regs[R_RSP] = inner + 8;
     assert_int_equal(request(0x1001, 0, 0), 1);
@@ -463,7 +463,8 @@ static void test_nested(void **state)
     assert_int_equal(own.asked_count, 0);
 }
 
-// A frame that is no more: the client is told, as where a handler returns, and nothing is asked.
+// The frame is unreadable: the client gets a signal, as at a handler's return; no request is
+// served.
 static void test_frame_gone(void **state)
 {
     u64 sp = (u64)&stack[400] - 0x400 + 8;
@@ -476,7 +477,7 @@ static void test_frame_gone(void **state)
     assert_int_equal(own.asked_count, 0);
 }
 
-// Eight may be open. Those below the stack pointer have been left by jumps, and make room.
+// Eight may be open. Entries below the stack pointer were left by jumps, and are reused.
 static void test_many(void **state)
 {
     (void)state;
@@ -487,8 +488,8 @@ static void test_many(void **state)
     call_at(100, 0x1101);
     assert_int_equal(called_from, 0);
     assert_int_equal(own.asked_count, 8);
-    // Each returns 127 words below where it was asked for. From where the third does, only the
-    // first two are above.
+    // Each returns 127 words below its call. At the third one's return only the first two are
+    // above.
     call_at(500 - 8 * 2 - 127, 0x1101);
     assert_int_equal(own.asked_count, 3);
     assert_int_equal(own.asked[0], (u64)&stack[500 - 127]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/syscalls.c: which calls leave the fast gate, what is done before and after those
-// that go through it all the same, and with which mask they wait. The calls of other rooms only
-// note that they were asked.
+// engine/syscalls/syscalls.c: which calls leave the fast gate, what is done before and after calls
+// that still go through it, and with which mask they wait. Fakes of the other handlers log their
+// calls.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static struct spool_header header;
 struct spool_header *spool = &header;
 bool gate_all_slow;
 
-// -- other rooms --
+// -- fakes --
 
 enum { RETURNED, GATED, ENDED_THREAD, ENDED_PROCESS, LOOPED };
 
@@ -91,7 +91,7 @@ void waits_note(struct thread *t, u32 nr)
     waits_for = nr;
 }
 
-// with --reproducible alone
+// only with --reproducible
 u64 vtsc_random(struct thread *t)
 {
     (void)t;
@@ -350,7 +350,7 @@ void files_done(struct thread *t, u32 nr)
     done_nr = nr;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static struct thread thread, *const t = &thread;
 static struct signal_state sig;
@@ -385,7 +385,7 @@ static int call(u32 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
     t->regs[R_RAX] = nr;
     for (u32 i = 0; i < 6; i++)
         t->regs[reg[i]] = arg[i];
-    // A call that is answered here must be one that comes here.
+    // A call that is handled here must leave the gate.
     assert_true(gate_all_slow || slow[nr] != GATE_FAST);
     syscalls_slow(t);
     assert_int_equal(t->sc_post, 0);
@@ -399,7 +399,7 @@ static void answers(long expected, u32 nr, u64 a, u64 b, u64 c, u64 d)
     assert_int_equal(t->pc, 0x401002);
 }
 
-// What every program calls all the time goes straight to the kernel.
+// Frequent calls go straight to the kernel.
 static void test_fast(void **state)
 {
     static const u32 fast[] = { SYS_read,  SYS_write, SYS_getpid,
@@ -483,9 +483,9 @@ static void test_bases(void **state)
     assert_true(base != 0 && base != 0x12345000);
 }
 
-// A call is made anew when something is to be seen to first, and is judged by filters.
-// A table of 0 bytes is read, of which there is nothing, and an unknown function is refused (this
-// call's errors have 32 bits); both while the others stand.
+// A call is repeated if a signal is to be delivered first, and passes the filters.
+// Reading 0 bytes of the table returns 0, and an unknown function is refused (this call's errors
+// have 32 bits); both while the other threads are stopped.
 static void test_selectors(void **state)
 {
     (void)state;
@@ -510,7 +510,7 @@ static void test_not_yet(void **state)
     assert_int_equal(t->pc, 0x401000);
 }
 
-// The time of these goes on while they are broken off.
+// The time of these goes on while they are interrupted.
 static void test_waits(void **state)
 {
     static const u32 calls[] = { SYS_nanosleep,    SYS_clock_nanosleep, SYS_poll,
@@ -526,7 +526,7 @@ static void test_waits(void **state)
     }
 }
 
-// Who replays is a child of a kind that only these wait for.
+// The replayer is a child of a kind for which only these calls wait.
 static void test_children(void **state)
 {
     (void)state;
@@ -543,7 +543,7 @@ static void test_children(void **state)
     assert_string_equal(asked, "qakqak");
 }
 
-// The mask that a call waits with, from wherever it is told.
+// The mask with which a call waits, from each kind of argument.
 static void test_masks(void **state)
 {
     u64 mask = 0xabcd, pair[2] = { (u64)&mask, 8 };
@@ -581,8 +581,8 @@ static void test_masks(void **state)
     assert_false(sig.temp_mask_set);
 }
 
-// A signal that only the engine holds back ends a wait whose mask lets it in, and is what a
-// sigtimedwait takes.
+// A signal that only the engine holds ends a wait whose mask does not block it, and a sigtimedwait
+// takes it.
 static void test_held(void **state)
 {
     struct k_siginfo got;
@@ -609,7 +609,8 @@ static void test_held(void **state)
     assert_int_equal(sig.awaited, SIGBIT(SIGBUS));
 }
 
-// What another thread has passed on to a sigtimedwait is as it was sent; other things are left.
+// A signal that another thread has passed on to a sigtimedwait looks as it was sent; others are
+// unchanged.
 static void test_passed_on(void **state)
 {
     static const struct {
@@ -632,7 +633,7 @@ static void test_passed_on(void **state)
         assert_int_equal(got.pid, 77);
         assert_int_equal(sig.awaited, 0);
     }
-    t->regs[R_RAX] = SIGBUS; // nobody asked
+    t->regs[R_RAX] = SIGBUS; // no siginfo requested
     t->regs[R_RSI] = 0;
     t->sc_post = SYS_rt_sigtimedwait + 1;
     syscalls_done(t);

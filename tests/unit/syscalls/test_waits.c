@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/syscalls/waits.c: of which calls it knows until when they wait, and what is left of them.
-// The clock is the kernel's, so what is left is known to a second.
+// engine/syscalls/waits.c: for which calls it knows the end of their wait, and the remaining time.
+// The clock is the kernel's, so the remaining time is checked to a second.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void waits(u32 nr, u32 arg)
     assert_in_range(own.wait_left[0], 98, 99);
     assert_in_range(own.wait_left[1], 0, 999999999);
     assert_true(own.wait_left[0] < 99 || own.wait_left[1] < 999999999);
-    // When its time has gone, nothing is left.
+    // When its time is over, nothing is left.
     own.wait_until[0] -= 100;
     waits_shorten(&thread);
     assert_true(own.wait_left[0] == 0 && own.wait_left[1] == 0);
@@ -118,7 +118,7 @@ static void test_milliseconds(void **state)
         own.wait_until[0] -= 100;
         waits_shorten(&thread);
         assert_int_equal(thread.regs[calls[i].reg], 0);
-        // At once, or for ever.
+        // No wait, or for ever.
         thread.regs[calls[i].reg] = 0;
         waits_note(&thread, calls[i].nr);
         assert_int_equal(own.wait_until[0], 0);
@@ -128,8 +128,8 @@ static void test_milliseconds(void **state)
     }
 }
 
-// Those that tell the rest where the client said how long: it stays there, unless that cannot be
-// written.
+// Calls that write the remaining time to the client's timeout: it stays there, unless that cannot
+// be written.
 static void told(u32 nr, u32 at, s64 unit)
 {
     s64 begin = seconds();
@@ -173,7 +173,7 @@ static bool is_noted(u32 nr)
     return own.wait_until[0] != 0;
 }
 
-// io_uring_enter: the time is behind a structure, of which the kernel is shown a copy.
+// io_uring_enter: a structure points to the time; the kernel gets a copy of the structure.
 static void test_uring(void **state)
 {
     u64 arg[3] = { 1, 2ul << 32 | 8, (u64)wait_for };
@@ -198,7 +198,7 @@ static void test_uring(void **state)
     }
     assert_int_equal(arg[2], (u64)wait_for);
     assert_int_equal(wait_for[0], 99);
-    // No time, a point of time, a place that was registered, no structure.
+    // No time, an absolute time, registered memory, no structure.
     arg[2] = 0;
     thread.regs[8] = (u64)arg;
     assert_false(is_noted(SYS_io_uring_enter));
@@ -220,9 +220,9 @@ static s64 nanoseconds(void)
     return at[0] * 1000000000 + at[1];
 }
 
-// The rest of a second is not lost, to the millisecond above: a wait that came back earlier than it
-// was asked to would be seen. The clock goes on between the two looks of this test and the one
-// between them; a hundred times, as one may fall on a whole millisecond.
+// The fraction of a second is rounded up to a millisecond: the client would notice a wait that
+// returns too early. The clock advances between this test's two readings and the one between them;
+// a hundred times, as one may fall on a whole millisecond.
 static void test_salvage(void **state)
 {
     (void)state;
@@ -266,7 +266,7 @@ static void test_not_noted(void **state)
     thread.regs[10] = (u64)wait_for;
     thread.regs[R_RSI] = 6; // FUTEX_LOCK_PI: until a time
     assert_false(is_noted(SYS_futex));
-    // Nothing is shortened that was not noted, or is not made again.
+    // Only calls that were noted and are repeated are shortened.
     thread.regs[R_RAX] = SYS_nanosleep;
     thread.sc_post = 1;
     own.wait_until[0] = 0;
