@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// heap.h says what for.
+// What heap.h declares.
 #include "cli/base/heap.h"
 
 #include <limits.h>
@@ -13,16 +13,16 @@
 
 enum {
     HUGE_PAGE = 2 << 20,
-    MMAP_FROM = 32 << 20, // the C library takes no more
-    AT_LEAST = 2 << 20,   // of a file; a large page costs what a few dozen small ones do
+    MMAP_FROM = 32 << 20, // the largest value that the C library accepts
+    AT_LEAST = 2 << 20,   // size of a file; a large page costs as much as a few dozen small ones
     AT_MOST = 1 << 30,
     TOP_PAD = 1 << 20,
 };
 
 void heap_prepare(size_t bytes)
 {
-    // What lies between the heap that there is and the first large page, and stays unused: on the
-    // average half of such a page, 256 small ones.
+    // The gap between the present heap and the first large page, never used: on average half of
+    // such a page, 256 small ones.
     static void *filler;
     static size_t prepared;
     uintptr_t begin, end;
@@ -39,7 +39,8 @@ void heap_prepare(size_t bytes)
     mallopt(M_TOP_PAD, TOP_PAD);
     if (!filler)
         return;
-    // Behind the filler the C library has noted how much is free: that page is touched.
+    // The C library keeps the size of the free memory right behind the filler: that page is
+    // touched already.
     begin = ((uintptr_t)filler + TOP_PAD + HUGE_PAGE) & ~(uintptr_t)(HUGE_PAGE - 1);
     end = (uintptr_t)sbrk(0) & ~(uintptr_t)(HUGE_PAGE - 1);
     if (begin >= end || madvise((void *)begin, end - begin, MADV_HUGEPAGE) != 0) {
@@ -54,7 +55,7 @@ void heap_prepare_for(const char *path)
 {
     struct stat st;
 
-    // The records take about half of the text, names and sums less; two buffers of 2 MB.
+    // Records take about half as much as the text, names and sums less; two buffers take 2 MB each.
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= AT_LEAST)
         heap_prepare((size_t)st.st_size + 2 * HUGE_PAGE);
 }

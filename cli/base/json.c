@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Strings of JSON, for every command that writes it. What a terminal would obey is written as a
-// number, so nothing is lost and nothing happens where JSON is looked at.
+// Strings of JSON, for every command that writes it. What a terminal would obey is written as
+// \uXXXX: nothing is lost, and JSON is safe to print.
 #include "cli/base/json.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ void json_string(FILE *f, const char *text)
         if (s == end)
             break;
         int32_t c = text_decode(s, (size_t)(end - s), &n);
-        fprintf(f, "\\u%04x", c < 0 ? 0xfffd : (unsigned)c); // those not shown are below U+10000
+        fprintf(f, "\\u%04x", c < 0 ? 0xfffd : (unsigned)c); // all that is escaped is below U+10000
         s += n;
     }
     putc('"', f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is clean, as nearly all is, is found 16 bytes at a time and written as it is: sources and
+// Nearly all text is clean. It is scanned 16 bytes at a time and written unchanged: sources and
 // tables of hundreds of megabytes come through here.
 #include "cli/base/text.h"
 
@@ -52,14 +52,14 @@ size_t text_cut(const char *s, size_t n)
         return size;
     while (cut && n - cut < 3 && ((uint8_t)s[cut] & 0xc0) == 0x80)
         cut--;
-    // Bytes that belong to no character may be parted.
+    // Bytes that are not UTF-8 may be cut anywhere.
     size = strnlen(s + cut, 4);
     return text_decode(s + cut, size, &length) >= 0 && cut + length > n ? cut : n;
 }
 
 size_t text_escape(char out[TEXT_ESCAPED], const char *s, size_t n)
 {
-    static const char named[] = "abtnvfr"; // from 7 on
+    static const char named[] = "abtnvfr"; // bytes 7 to 13
     char *o = out;
 
     for (size_t i = 0; i < n; i++) {
@@ -78,8 +78,8 @@ size_t text_escape(char out[TEXT_ESCAPED], const char *s, size_t n)
     return (size_t)(o - out);
 }
 
-// Which of the 16 bytes at s are neither from ' ' to '~' nor `keep`, a bit for each. Those from
-// 0x80 on are negative.
+// A bit for each of the 16 bytes at s that is neither from ' ' to '~' nor `keep`. Bytes from 0x80
+// on are negative.
 static inline unsigned not_plain(const char *s, char keep)
 {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)s);
@@ -97,7 +97,7 @@ static inline size_t skip_plain(const char *s, size_t i, size_t n, char keep)
     for (; n - i >= 16; i += 16)
         if ((bits = not_plain(s + i, keep)))
             return i + (unsigned)__builtin_ctz(bits);
-    if (n >= 16) { // the last ones with some that were looked at
+    if (n >= 16) { // the last 16 bytes, some of them for the second time
         bits = not_plain(s + n - 16, keep) >> (16 - (n - i));
         return bits ? i + (unsigned)__builtin_ctz(bits) : n;
     }
@@ -106,7 +106,8 @@ static inline size_t skip_plain(const char *s, size_t i, size_t n, char keep)
     return i;
 }
 
-// How many of the bytes are shown as they are. `keep` is one that is, or ' '.
+// How many of the bytes, from the first on, are shown unchanged. `keep` is a control character that
+// is, too, or ' ' for none.
 static inline size_t clean_bytes(const char *s, size_t n, char keep)
 {
     size_t i = 0, length;
@@ -119,7 +120,7 @@ static inline size_t clean_bytes(const char *s, size_t n, char keep)
     return i;
 }
 
-// The visible form of what is at s; how many bytes of it that stands for is added to *s.
+// The visible form of the character at *s, which is then advanced past it.
 static size_t escape_next(char out[TEXT_ESCAPED], const char **s, const char *end)
 {
     const char *at = *s;
@@ -181,7 +182,7 @@ static void end(struct text_line *k)
         free(k->at);
 }
 
-// xrealloc() of util.c ends with a message, and messages are made here: this one goes out as it is.
+// Not xrealloc() of util.c: its message is formatted here. This message is written as it is.
 static void *memory(void *old, size_t size)
 {
     void *p = realloc(old, size);
@@ -195,8 +196,8 @@ static void *memory(void *old, size_t size)
     return p;
 }
 
-// Room for n more bytes and a NUL.
-static char *room_for(struct text_line *k, size_t n)
+// Makes space for n more bytes and a NUL.
+static char *space_for(struct text_line *k, size_t n)
 {
     if (n >= k->room - k->used) {
         char *old = k->at == k->first ? NULL : k->at;
@@ -211,7 +212,7 @@ static char *room_for(struct text_line *k, size_t n)
 
 static void add(struct text_line *k, const char *s, size_t n)
 {
-    memcpy(room_for(k, n), s, n);
+    memcpy(space_for(k, n), s, n);
     k->used += n;
 }
 
@@ -234,12 +235,12 @@ static void add_clean(struct text_line *k, const char *s, size_t n)
 static void pad(struct text_line *k, int n)
 {
     if (n > 0) {
-        memset(room_for(k, (size_t)n), ' ', (size_t)n);
+        memset(space_for(k, (size_t)n), ' ', (size_t)n);
         k->used += (size_t)n;
     }
 }
 
-// A conversion: its flags, numbers of -1 where there are none, and the letters behind.
+// A conversion: its flags, its numbers (-1: not given), and the letters at its end.
 struct conversion {
     char flags[8], length[3], letter;
     int width, precision;
@@ -263,8 +264,8 @@ static void add_text(struct text_line *k, const struct conversion *c, const char
     end(&one);
 }
 
-// The conversion as a format of its own, what stood for * in it as numbers. `length`: of the value
-// that it is given.
+// The conversion as a format of its own, with numbers in place of each *. `length`: the modifier
+// for the type of the value.
 static void number_format(char out[48], const struct conversion *c, const char *length)
 {
     int n = snprintf(out, 48, "%%%s", c->flags);
@@ -276,14 +277,14 @@ static void number_format(char out[48], const struct conversion *c, const char *
     snprintf(out + n, 48 - (size_t)n, "%s%c", length, c->letter);
 }
 
-// `value` is one of the type that `length` and the letter say.
+// `value` has the type that `length` and the letter say.
 #define ADD_NUMBER(k, c, length, value)                     \
     do {                                                    \
         char format_[48];                                   \
         __auto_type v_ = value;                             \
         number_format(format_, c, length);                  \
         size_t n_ = (size_t)snprintf(NULL, 0, format_, v_); \
-        snprintf(room_for(k, n_), n_ + 1, format_, v_);     \
+        snprintf(space_for(k, n_), n_ + 1, format_, v_);    \
         (k)->used += n_;                                    \
     } while (0)
 
@@ -394,7 +395,7 @@ static struct conversion conversion_of(const char **fmt, va_list *ap)
 
 static void format(struct text_line *k, const char *fmt, va_list ap)
 {
-    va_list args; // as an object: what a function is given may be a pointer
+    va_list args; // a copy whose address can be taken: as a parameter it may be a pointer
 
     va_copy(args, ap);
     for (;;) {
@@ -435,7 +436,7 @@ void text_format(char *out, size_t size, const char *fmt, va_list ap)
 
     begin(&k);
     format(&k, fmt, ap);
-    *room_for(&k, 0) = '\0';
+    *space_for(&k, 0) = '\0';
     size = text_cut(k.at, size - 1);
     memcpy(out, k.at, size);
     out[size] = '\0';

@@ -154,7 +154,7 @@ char *util_cwd(void)
 
     if (!cwd && errno == ENOMEM)
         die(UTIL_USAGE, "out of memory");
-    // A removed working directory is no reason to fail; what is relative to it will.
+    // A removed working directory is no error; only paths relative to it will fail.
     return cwd ? cwd : xstrdup(".");
 }
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Exit statuses of all commands. `quern run` ends as the client ended; these are for when it
-// cannot.
+// Exit statuses of all commands. `quern run` ends as the client ended, and with one of these only
+// when it could not run it.
 enum util_exit {
     UTIL_OK = 0,
     UTIL_NO = 1,         // the answer is "no"
@@ -23,7 +23,8 @@ enum util_exit {
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-// Called before each of them is printed: what is on the line at the terminal goes. NULL: nothing.
+// `f` is called before each message is printed, to erase the progress line at the terminal. NULL:
+// none.
 void util_before_message(void (*f)(void));
 
 // Never NULL: out of memory ends the process with a sentence and status 2.
@@ -47,8 +48,8 @@ char *util_cwd(void);
 char *util_dirname(const char *path);
 const char *util_basename(const char *path);
 
-// The word as a shell is told it: what it would take apart has backslashes, a newline is `_`. Room
-// for UTIL_SHELL_ROOM(strlen(word)) bytes is the caller's. Returns the end, where the NUL is.
+// The word quoted for a shell: special characters get backslashes, a newline becomes `_`. `to` has
+// UTIL_SHELL_ROOM(strlen(word)) bytes. Returns the end, where the NUL is.
 #define UTIL_SHELL_ROOM(length) (2 * (length) + 3)
 char *util_shell_word(char *to, const char *word);
 

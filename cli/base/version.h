@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The version that `quern --version`, the banner of a run and the profiles' creator say. The build
-// gives the number of the root Makefile; a compilation by hand says so.
+// The version, shown by `quern --version`, the banner of a run and the creator line of profiles.
+// The build takes it from the root Makefile; a compilation by hand is "unversioned".
 #ifndef QUERN_CLI_VERSION_H
 #define QUERN_CLI_VERSION_H
 
