@@ -13,7 +13,7 @@ struct align {
     const uint32_t *a, *b;
     size_t *to; // line of a -> line of b + 1; 0: none
     uint32_t *count_a, *count_b;
-    size_t *where; // by id: line of b
+    size_t *place; // by id: line of b
 };
 
 static void align(struct align *x, size_t a0, size_t a1, size_t b0, size_t b1)
@@ -30,20 +30,20 @@ static void align(struct align *x, size_t a0, size_t a1, size_t b0, size_t b1)
         x->count_a[x->a[i]]++;
     for (size_t i = b0; i < b1; i++) {
         x->count_b[x->b[i]]++;
-        x->where[x->b[i]] = i;
+        x->place[x->b[i]] = i;
     }
     pa = xcalloc(a1 - a0, sizeof(*pa));
     pb = xcalloc(a1 - a0, sizeof(*pb));
     for (size_t i = a0; i < a1; i++)
         if (x->count_a[x->a[i]] == 1 && x->count_b[x->a[i]] == 1) {
             pa[n] = i;
-            pb[n++] = x->where[x->a[i]];
+            pb[n++] = x->place[x->a[i]];
         }
     for (size_t i = a0; i < a1; i++)
         x->count_a[x->a[i]] = 0;
     for (size_t i = b0; i < b1; i++)
         x->count_b[x->b[i]] = 0;
-    // Longest increasing run of pb: tail[k] is the end of the best one of length k + 1.
+    // Longest increasing subsequence of pb: tail[k] is the end of the best one of length k + 1.
     tail = xcalloc(n + 1, sizeof(*tail));
     prev = xcalloc(n + 1, sizeof(*prev));
     for (size_t i = 0; i < n; i++) {
@@ -87,10 +87,10 @@ void align_lines(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_
                        .to = to,
                        .count_a = xcalloc(ids + 1, sizeof(uint32_t)),
                        .count_b = xcalloc(ids + 1, sizeof(uint32_t)),
-                       .where = xcalloc(ids + 1, sizeof(size_t)) };
+                       .place = xcalloc(ids + 1, sizeof(size_t)) };
 
     align(&x, 0, a_count, 0, b_count);
     free(x.count_a);
     free(x.count_b);
-    free(x.where);
+    free(x.place);
 }

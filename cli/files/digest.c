@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The finisher digests each profile that it writes (origin.c); which digests were tried, and what
-// they cost, is in docs/design/061-sources.md.
+// The finisher digests each profile that it writes (origin.c). docs/design/061-sources.md compares
+// the cost of several digests.
 #include "cli/files/digest.h"
 
 #include <string.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // A digest of many bytes with a secret key, at several bytes in a cycle: XXH3 of xxHash, 128 bits,
-// with a secret of its own. No cryptographic code: who has neither the key nor a digest, and nobody
-// to ask, is to have no better way than to guess. For one's own list of files (origin.c), not for
-// what others see. Pure arithmetic.
+// with a secret of its own. Not a cryptographic code: it is enough that whoever has neither the key
+// nor a digest, and cannot test one, can only guess. For a user's own list of files (origin.c), not
+// for what others see. Pure arithmetic.
 #ifndef QUERN_CLI_DIGEST_H
 #define QUERN_CLI_DIGEST_H
 
 #include <stddef.h>
 
-// All of xxHash is in its header, so that nothing is linked: the quick finisher is static.
+// xxHash as a header alone: the quick finisher is static and links no library for it.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -19,7 +19,7 @@ struct digest_key {
 
 struct digest {
     XXH3_state_t state;
-    struct digest_key key; // the state leads here: a digest must stay where it is
+    struct digest_key key; // the state points here: a digest must not be moved or copied
 };
 
 struct digest_value {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A stream on top of the library's own output (profile/out.h), so that whatever cli/ writes to a
-// file appears as profiles do. Used by `quern convert` and the finisher.
+// A stream on top of the library's own output (profile/out.h): all files of cli/ are written as
+// profiles are. Used by `quern convert` and the finisher.
 #include "cli/files/file.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static struct out *unfinished;
 
-// What writes the file may end the process with a sentence: the file goes with it.
+// Removes the file when the writer ends the process with a message.
 static void give_up(void)
 {
     if (unfinished)
@@ -23,7 +23,7 @@ static ssize_t put(void *cookie, const char *buf, size_t size)
 {
     struct out *o = cookie;
 
-    if (o->fd < 0) // given up; the C library empties its streams after that
+    if (o->fd < 0) // given up: exit() flushes the streams after give_up()
         return (ssize_t)size;
     out_mem(o, buf, size);
     if (!o->err)

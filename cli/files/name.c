@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Names with %p (process id), %q{VAR} (environment) and %% in --cachegrind-out-file, --log-file and
-// --dump-counts. `quern run` expands them to see that they can be, the finisher to use them, since
-// a forked child has another process id.
+// --dump-counts. `quern run` expands them as a check, the finisher to use them: a forked child has
+// another process id.
 #include "cli/files/name.h"
 
 #include <stdio.h>

@@ -18,8 +18,8 @@ extern char **environ;
 
 enum { OBJECT_FD = 3 }; // in objdump
 
-// It reads a section whole, which in a file with holes may be larger than the memory. No object
-// with instructions that was met came near this.
+// objdump reads a section whole, which in a sparse file may be larger than the memory. No real
+// object came near this size.
 #define OBJECT_LARGEST (INT64_C(4) << 30)
 
 FILE *objdump_open(int object, uint64_t first, uint64_t end, bool bytes, pid_t *pid)
@@ -27,7 +27,7 @@ FILE *objdump_open(int object, uint64_t first, uint64_t end, bool bytes, pid_t *
     char *from = xasprintf("--start-address=0x%llx", (unsigned long long)first);
     char *to = xasprintf("--stop-address=0x%llx", (unsigned long long)end);
     const char *show = bytes ? "--insn-width=16" : "--no-show-raw-insn";
-    // Not by the object's own name: another file may be there by now.
+    // Not by the name of the object: another file may have that name by now.
     const char *argv[] = { "objdump", "-d", show, from, to, "/proc/self/fd/3", NULL };
     posix_spawn_file_actions_t actions;
     struct stat st;

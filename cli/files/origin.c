@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A list is a file: a key of its own, then digests of 16 bytes each, the newest last. The full list
-// becomes the old one, and the one before it goes. Thousands of processes may end at once: a digest
-// is appended in one write, and only who makes a list, or puts it away, takes a lock.
+// A list is a file: its key, then digests of 16 bytes each, the newest last. A full list replaces
+// the old one. Thousands of processes may end at once: a digest is appended in one write, and only
+// the process that creates or rotates a list takes a lock.
 //
-// Linked into the quick finisher: without the library, and fast.
+// Linked into the quick finisher: must be fast, and not use the library.
 #include "cli/files/origin.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int open_folder(bool create)
     return dir;
 }
 
-// A list of this user's that nobody else can write to.
+// Opens a list that this user owns and nobody else can write to.
 static int open_list(int dir, const char *name, int how, struct stat *st)
 {
     int fd = openat(dir, name, how | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -55,7 +55,7 @@ static bool read_key(int fd, struct digest_key *key)
     return pread(fd, key, sizeof(*key), 0) == sizeof(*key);
 }
 
-// The key of a list, which a new one gets now.
+// The key of a list; a new list gets one here.
 static bool get_key(int fd, struct digest_key *key)
 {
     bool ok = read_key(fd, key);
@@ -69,7 +69,7 @@ static bool get_key(int fd, struct digest_key *key)
     return ok;
 }
 
-// By one process: others may be about to do the same.
+// Rotates a full or damaged list, under a lock: other processes may be about to do the same.
 static void put_away(int dir, int fd, const struct stat *st)
 {
     struct stat named;
@@ -83,7 +83,7 @@ static void put_away(int dir, int fd, const struct stat *st)
     flock(fd, LOCK_UN);
 }
 
-// Of a regular file of this user's: nobody else has put another in its place.
+// Only of a regular file that this user owns: nobody else has replaced it.
 static bool digest_file(const char *path, const struct digest_key *key, struct digest_value *out)
 {
     static char buf[CHUNK];
@@ -153,7 +153,7 @@ void origin_add(struct origin *o, const void *bytes, size_t n)
         digest_add(&o->list[i].digest, bytes, n);
 }
 
-// Behind the key; a digest that was not written whole, on a full disk, is none.
+// Searches behind the key; a digest that was written in part, on a full disk, does not count.
 static bool has(int fd, struct digest_value wanted)
 {
     static struct digest_value at[CHUNK / sizeof(struct digest_value)];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Which profiles were recorded here, by this user: a list of their digests in the folder of the
-// caches, with a key that nobody else can read. A profile says nothing of it, so it can be copied,
-// renamed and packed; why it is done so is in docs/design/061-sources.md.
+// caches, with a key that nobody else can read. The profile itself has no mark: it can be copied,
+// renamed and packed. docs/design/061-sources.md says why.
 #ifndef QUERN_CLI_ORIGIN_H
 #define QUERN_CLI_ORIGIN_H
 
@@ -11,11 +11,12 @@
 
 #include "cli/files/digest.h"
 
-// Notes a profile that was just written. What cannot be noted (no home, a full disk, somebody
-// else's folder) counts as a stranger's later; nothing is said.
+// Adds a profile that was just written to the list. If that fails (no home, a full disk, somebody
+// else's folder), no message is printed, and the profile is not trusted later.
 void origin_note(const char *path);
 
-// To ask: the lists that there are, then the bytes of a profile, then whether any has them.
+// A query: origin_begin() opens the lists, origin_add() takes the bytes of a profile, origin_end()
+// says whether a list has it.
 struct origin {
     struct {
         int fd;

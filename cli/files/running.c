@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A process may have anything mapped, and what a path names may be another file by the time it is
-// opened. So the path is looked up without opening what it names (O_PATH), and what was found is
-// opened when it is the right one. The number of the device is not compared: on btrfs /proc has
-// another one than stat().
+// A process may map any file, and a path may name another file by the time it is opened. So the
+// path is resolved without opening the file (O_PATH), and the file is opened only when it is the
+// right one. Device numbers are not compared: on btrfs /proc and stat() give different ones.
 #include "cli/files/running.h"
 
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 
 #include "cli/base/util.h"
 
-// Is it one of the process's users: the real, the effective, the saved, that of files?
+// Is `owner` a user id of the process: real, effective, saved or that of the file system?
 static bool is_user_of(long pid, uid_t owner)
 {
     char *path = xasprintf("/proc/%ld/status", pid), *line = NULL;

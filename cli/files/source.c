@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files are read whole, so that one that changes meanwhile cannot move the lines.
+// Files are read whole: a change during the listing cannot move the lines.
 #include "cli/files/source.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "cli/files/trust.h"
 #include "quern/profile.h"
 
-enum { READ_LARGEST = 256 << 20 }; // what is larger is hardly a source
+enum { READ_LARGEST = 256 << 20 }; // a larger file is hardly a source
 
-// As trust_open(); the path is given up or found.
+// As trust_open(); takes the path: *found gets it, or it is freed.
 static int try_path(char *path, struct stat *st, char **found)
 {
     int fd = trust_open(path, st);
@@ -44,7 +44,7 @@ static bool later(struct timespec a, struct timespec b)
     return b.tv_sec && (a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec));
 }
 
-// NULL after a sentence.
+// NULL after a message.
 static char *read_file(int fd, const char *path, size_t size)
 {
     char *text;
@@ -67,7 +67,7 @@ static char *read_file(int fd, const char *path, size_t size)
         free(text);
         return NULL;
     }
-    memset(text + n, 0, size + 1 - n); // it became shorter while it was read
+    memset(text + n, 0, size + 1 - n); // the file may have become shorter meanwhile
     return text;
 }
 
@@ -87,7 +87,7 @@ static void split(struct source *s)
     }
 }
 
-// What is in an open file, which is closed; the path goes to the source, or is freed.
+// Reads and closes an open file; the source takes the path, or it is freed.
 static struct source take(int fd, const struct stat *st, char *path, struct timespec written)
 {
     struct source s = { .path = path, .size = (size_t)st->st_size };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Source files of a profile: where they are, what is in them line by line, and which line of an old
-// version is which of the new one. What a profile names is opened by cli/files/trust.h.
+// Source files of a profile: where they are, their lines, and which line of an old version is which
+// of the new one. cli/files/trust.h opens the files that a profile names.
 #ifndef QUERN_CLI_SOURCE_H
 #define QUERN_CLI_SOURCE_H
 
@@ -16,23 +16,24 @@ struct source {
     char *path; // NULL: not found
     char *text;
     size_t size;
-    size_t *start; // of each line; one more
+    size_t *start; // of each line, and the end of the last
     uint32_t lines;
     bool changed; // after the profile was written
-    bool refused; // not found where a stranger's profile may send its reader
+    bool refused; // found only where a profile that is not trusted may not lead
 };
 
-// The file of this name: as the profile calls it; then below each folder, whole and without its
-// first folders. `written` is when the profile was. To be freed with source_put().
+// Finds and reads a file: by its name in the profile, then below each folder, with all and without
+// the first folders of its path. `written` is the time of the profile. To be freed with
+// source_put().
 struct source source_get(const struct option_list *include, struct timespec written,
                          const char *name);
-// For commands that look in other places: is there a file of this path, and what is in it? As
+// For commands that search other folders: is there a file with this path, and its text. As
 // trust_open(), or trust_open_given(); no path: it could not be read.
 bool source_is_there(const char *path, bool given);
 struct source source_read(const char *path, bool given, struct timespec written);
 void source_put(struct source *s);
 
-// By line of the old version, from 0: the line of the new one that it is, from 1, or 0. Ascending;
+// For each line of the old version, from 0: the same line of the new one, from 1, or 0. Ascending;
 // to be freed.
 size_t *source_align(const struct source *old, const struct source *now);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The path is looked up once: what is found out about a file is asked of its descriptor, so that
-// nobody can put another in its place between the question and the opening. Whether a profile was
-// recorded here is asked when the first file would be refused otherwise: mostly never.
+// The path is resolved once, and all checks use the descriptor: nobody can replace the file between
+// check and use. Whether a profile was recorded here is checked when the first file would be
+// refused otherwise: mostly never.
 #include "cli/files/trust.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ enum { READING = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
 
 struct profile {
     const char *path;
-    struct stat st; // before it was read; no inode: it could not be looked at
+    struct stat st; // before it was read; inode 0: stat() failed
 };
 
 static struct {
@@ -35,7 +35,7 @@ static struct {
     off_t stdout_at; // before anything was written there
 } known;
 
-// ---- Whose profile ----
+// ---- Profiles ----
 
 void trust_profile(const char *path)
 {
@@ -49,21 +49,21 @@ void trust_profile(const char *path)
     known.profile[known.profiles++] = p;
 }
 
-// Is it the file that was read? A change of it, or of its name, moves the time of its last change
-// of status, which only the kernel sets.
+// Is it the file that was read? Changing or renaming it changes its ctime, which only the kernel
+// sets.
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-// Of somebody else's file, or one that anybody may write to, it cannot be said what was read of it.
+// A file that others own or may write to can have had other bytes when it was read.
 static bool is_own_file(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & S_IWOTH);
 }
 
-// Packed ones are digested as they were when they were written.
+// A packed profile is digested unpacked, as it was written.
 static bool is_recorded_here(const struct profile *p)
 {
     static char buf[64 << 10];
@@ -91,7 +91,7 @@ static bool all_recorded_here(void)
     return !known.stranger;
 }
 
-// A file behind standard output that has nothing but what was written there now.
+// Is standard output a file that holds only what this process wrote?
 static bool is_all_of_stdout(void)
 {
     struct stat st;
@@ -109,7 +109,7 @@ void trust_wrote(const char *path)
         origin_note(to_stdout ? "/proc/self/fd/1" : path);
 }
 
-// ---- Where a file is ----
+// ---- Folders ----
 
 void trust_folders(const struct option_list *list)
 {
@@ -123,7 +123,7 @@ void trust_folders(const struct option_list *list)
     }
 }
 
-// What of a real name is below a folder; NULL: it is not.
+// The part of a real name below a folder; NULL: it is not below it.
 static const char *below(const char *folder, const char *name)
 {
     size_t n = strlen(folder);
@@ -133,8 +133,8 @@ static const char *below(const char *folder, const char *name)
     return strncmp(name, folder, n) == 0 && name[n] == '/' ? name + n : NULL;
 }
 
-// In the working folder what is hidden is no source: keys, settings, histories. Nor is everything
-// one when that is the root.
+// Hidden files of the working folder are not sources: keys, settings, histories. When it is the
+// root, nothing below it is allowed.
 static bool may_read(const char *name)
 {
     const char *rest;
@@ -165,7 +165,7 @@ static struct fd_name name_of(int fd)
     return name;
 }
 
-// A file whose real name is not known, as without /proc, is in no folder.
+// A file whose real name is unknown, as without /proc, counts as outside of all folders.
 static bool is_refused(int fd, const char *path)
 {
     char real[4096];
@@ -175,11 +175,11 @@ static bool is_refused(int fd, const char *path)
     if (!known.profiles || may_read(real) || all_recorded_here())
         return false;
     if (!known.refused)
-        known.refused =
-            xasprintf("%s: was not recorded here by this user, so what it names is not read "
-                      "outside this folder, or hidden in it, such as %s; -I FOLDER allows what is "
-                      "below FOLDER, -I / everything",
-                      strcmp(known.stranger, "-") == 0 ? "<stdin>" : known.stranger, path);
+        known.refused = xasprintf(
+            "%s: was not recorded here by this user: files that it names, such as %s, are "
+            "read only below this folder, and not hidden ones; -I FOLDER allows those "
+            "below FOLDER, -I / all",
+            strcmp(known.stranger, "-") == 0 ? "<stdin>" : known.stranger, path);
     return true;
 }
 
@@ -190,7 +190,7 @@ const char *trust_refused(void)
 
 // ---- Opening ----
 
-// The same file, from a descriptor that only says where it is; without /proc from its path.
+// Opens the file of an O_PATH descriptor for reading; without /proc by its path.
 static int reopen(int place, const char *path)
 {
     int fd = open(name_of(place).text, READING);
@@ -204,7 +204,7 @@ static int close_again(int fd)
     return -1;
 }
 
-// Not there, or in no folder that this user may look into.
+// Does not exist, or this user may not search the folder.
 static bool is_nowhere(int error)
 {
     return error == ENOENT || error == ENOTDIR || error == EACCES || error == ENAMETOOLONG ||

@@ -119,8 +119,8 @@ for data in re.findall(rb"data-block=[^>]*>([^<]*)<", open(sys.argv[1], "rb").re
 }
 
 refused() {
-    echo "quern: $1: was not recorded here by this user, so what it names is not read outside this \
-folder, or hidden in it, such as $2; -I FOLDER allows what is below FOLDER, -I / everything"
+    echo "quern: $1: was not recorded here by this user: files that it names, such as $2, are read \
+only below this folder, and not hidden ones; -I FOLDER allows those below FOLDER, -I / all"
 }
 
 @test "a stranger's profile: sources below the working folder alone, whatever they are called" {
@@ -162,7 +162,7 @@ quern: 6 of 7 object files are not there: their instructions are left out"
     for folder in in-more ../outside/more ../outsid nowhere .; do
         run_quern annotate -I $folder --threshold=100 p
         [[ "$(words)" =~ ^(HIDDEN)?$ ]]
-        [[ "$messages" == *'such as ../outside/outside.c;'* ]]
+        [[ "$messages" == *'such as ../outside/outside.c, are'* ]]
     done
     run_quern annotate -I / --threshold=100 p
     same "$(words)" "HIDDEN OUTSIDE"

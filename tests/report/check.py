@@ -754,8 +754,8 @@ def check_stranger(browser):
                 "".join("0x%x %d 5\n" % (i, i) for i in range(1, len(lines) + 1)) +
                 "ob=/bin/true\nfl=/etc/passwd\nfn=g\n0x10 1 1\nfn==1+1\n0x20 1 -2\n")
     status, _, said = quern("report", "-o", report, profile)
-    compare("said", said.splitlines()[0], "quern: %s: was not recorded here by this user, so what it names is not read outside this folder, "
-            "or hidden in it, such as /bin/true; -I FOLDER allows what is below FOLDER, -I / everything" % profile, faults)
+    compare("said", said.splitlines()[0], "quern: %s: was not recorded here by this user: files that it names, such as /bin/true, are read "
+            "only below this folder, and not hidden ones; -I FOLDER allows those below FOLDER, -I / all" % profile, faults)
     compare("state", browser.open(report), "ready", faults)
     browser.view("v=source&w=" + urllib.parse.quote(path))
     text = browser.run("""return [...document.querySelectorAll("#quern-source tbody code.text")].map((c) => c.textContent)""")
