@@ -11,8 +11,8 @@
 #include "cli/base/version.h"
 
 enum {
-    HELP_LEFT = 28,   // options longer than this have a line of their own
-    HELP_WIDTH = 100, // where the help is broken
+    HELP_LEFT = 28,   // options longer than this have a separate line
+    HELP_WIDTH = 100, // columns of the help
 };
 
 const char *options_command(const char *argv0)
@@ -43,7 +43,7 @@ const char *options_word(const struct option *o, size_t i, size_t *len)
     return s;
 }
 
-// The place of a word in the option's list, or -1.
+// The index of a word in the option's list, or -1.
 static int find_word(const struct option *o, const char *value, size_t value_len)
 {
     size_t len;
@@ -175,7 +175,7 @@ const struct option *options_row(const struct options *set, size_t i)
     return o;
 }
 
-// The options of the rows from i on that are shown together; the last of them in *last.
+// The options of the rows from i on that share one help text; the last of these rows in *last.
 static char *left_side(const struct options *set, size_t i, size_t *last)
 {
     char *left = xstrdup("");
@@ -199,7 +199,7 @@ static _Noreturn void help(const struct options *set, const char *command)
     int column = 0;
 
     printf("usage: %s %s\n\n%s\n", command, set->usage, set->about);
-    // First how wide the options are, then the options.
+    // The first pass finds the width of the options, the second prints them.
     for (int pass = 0; pass < 2; pass++) {
         if (pass == 1 && set->row[0].kind != OPTION_HEADING)
             putchar('\n');
@@ -275,7 +275,7 @@ static const struct option *find(const struct options *set, const char *name, si
 {
     const struct option *other = NULL;
 
-    // --asm is there with a value and without.
+    // --asm has two rows: with a value and without.
     for (size_t i = 0; i < set->rows; i++) {
         const struct option *o = options_row(set, i);
 
@@ -316,8 +316,8 @@ static const struct option *find_numbered(const struct options *set, const char 
     return NULL;
 }
 
-// How many letters must be added, taken away, changed or exchanged with their neighbours to make b
-// of a, which has n letters; more than 63 of b are not looked at.
+// The edit distance from a, which has n letters, to b: how many letters to insert, delete, change,
+// or exchange with their neighbour. Only the first 63 of b count.
 static size_t distance(const char *a, size_t n, const char *b)
 {
     size_t m = strnlen(b, 63);
@@ -343,8 +343,8 @@ static size_t distance(const char *a, size_t n, const char *b)
     return row[n % 3][m];
 }
 
-// The option that was meant: one letter in three may be wrong, and one that begins as the other, or
-// whose beginning this is, is near however long the rest.
+// The option that was probably meant: one letter in three may be wrong; where one name begins with
+// the other, the rest may have any length.
 static const struct option *nearest(const struct options *set, const char *name, size_t len)
 {
     const struct option *best = NULL;
@@ -373,10 +373,10 @@ static const struct option *nearest(const struct options *set, const char *name,
 static _Noreturn void unknown(const struct options *set, const char *command, const char *arg,
                               size_t len)
 {
-    const struct option *near = nearest(set, arg, len);
+    const struct option *meant = nearest(set, arg, len);
 
-    if (near)
-        die(UTIL_USAGE, "%s: unknown option; is %s meant? `%s --help` lists them", arg, near->name,
+    if (meant)
+        die(UTIL_USAGE, "%s: unknown option; is %s meant? `%s --help` lists them", arg, meant->name,
             command);
     die(UTIL_USAGE, "%s: unknown option; `%s --help` lists them", arg, command);
 }

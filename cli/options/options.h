@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The options of a command as one table. What is made of it: the reading of a command line and
-// --help (options.c), completion for shells (complete.c), the list of options in a man page
-// (scripts/man-options). Each command has one table in a file of its own name.
+// The options of a command as one table. It drives the reading of a command line and --help
+// (options.c), completion for shells (complete.c) and the list of options in a man page
+// (scripts/man-options).
 #ifndef QUERN_CLI_OPTIONS_H
 #define QUERN_CLI_OPTIONS_H
 
@@ -72,14 +72,14 @@ struct options {
 #define OPTIONS_VERSION { .name = "--version", .kind = OPTION_VERSION, .help = "the version" }
 // clang-format on
 
-// Row i, one of another table as it stands there.
+// Row i; where it is OPTION_OF, the row of the other table.
 const struct option *options_row(const struct options *set, size_t i);
 
-// How the user calls a command: "quern annotate", or the traditional name.
+// The command as the user types it: "quern annotate", or the traditional name.
 const char *options_command(const char *argv0);
 
-// Reads argv[1..] into the structure `to` and returns the operands, NULL-terminated; they lie in
-// argv. Ends the process on wrong usage, with what is wrong and what is allowed, and after --help.
+// Reads argv[1..] into the structure `to` and returns the operands, NULL-terminated, in argv. Ends
+// the process on wrong usage, with what is wrong and what is allowed, and after --help.
 char **options_read(const struct options *set, const char *command, void *to, int argc,
                     char **argv);
 
@@ -96,7 +96,7 @@ void options_man(const struct options *set, FILE *f);
 
 void options_add(struct option_list *list, const char *value);
 
-// A percentage from 0 to max, with or without the sign; -1: it is none.
+// A percentage from 0 to max, with or without the sign; -1: not a percentage.
 double options_percent(const char *value, double max);
 
 #endif

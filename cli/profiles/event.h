@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Events by their names, and counts: of events that were counted, of those derived in the file, and
-// of those that everybody knows.
+// Events by name, and their counts: recorded events, events derived in the file, and the well-known
+// derived ones.
 #ifndef QUERN_CLI_EVENT_H
 #define QUERN_CLI_EVENT_H
 
@@ -10,15 +10,15 @@
 
 #include "quern/profile.h"
 
-// Index of an event, of one derived in the file, or of one everybody knows (L1m LLm Bm CEst), which
-// is then defined. -1: there is none.
+// Index of an event, recorded or derived in the file, or of a well-known one (L1m LLm Bm CEst),
+// which is then defined. -1: there is none.
 int event_find(struct quern_profile *p, const char *name);
 // "A,B,C" or "A:1,B:2" into indices (and thresholds, -1 where none is given); dies on unknown ones.
 size_t event_list(struct quern_profile *p, const char *option, const char *list, size_t **out,
                   double **thresholds);
-// The value of an event, derived or not, from the counts of the real ones.
+// The value of an event, derived or not, from the counts of the recorded ones.
 quern_count event_value(const struct quern_profile *p, size_t event, const quern_count *counts);
-// Was any count present that the event is made of?
+// Is any count present that the event is computed from?
 int event_present(const struct quern_profile *p, size_t event, uint64_t present);
 double event_double(const struct quern_profile *p, size_t event, quern_count v);
 // "1,234,567.5"; buf of 80 bytes suffices. Returns the length.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A share in per cent, in five characters where it fits: what printf() makes of "%5.2f" or, from
-// 100.00 on, of "%5.1f". A table has ten thousands of them, and printf() takes many times as long.
+// 100.00 on, of "%5.1f". A table has tens of thousands, and printf() takes many times as long.
 #ifndef QUERN_CLI_PERCENT_H
 #define QUERN_CLI_PERCENT_H
 
@@ -19,7 +19,7 @@ static inline int percent_put(char *buf, double share)
     if (share > 0 && share < 99.99) {
         n = (unsigned)hundredths;
         over = hundredths - n;
-        // The product is off by less than 10^-11; printf() rounds the share itself, exactly.
+        // The error of the product is below 10^-11; near a half, printf() rounds the exact share.
         if (over < 0.4999 || over > 0.5001) {
             n += over > 0.5;
             buf[0] = n >= 1000 ? (char)('0' + n / 1000) : ' ';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Reading for annotate, diff and convert; merge and check read in ways of their own.
+// Reading for annotate, diff and convert; merge and check have their own ways to read.
 #include "cli/profiles/read.h"
 
 #include <stdio.h>
@@ -161,7 +161,7 @@ int read_is_profile(const char *path)
     buf[n] = 0;
     if (n >= 4 && (memcmp(buf, "\x1f\x8b", 2) == 0 || memcmp(buf, "\x28\xb5\x2f\xfd", 4) == 0))
         return 1;
-    // A command may be longer than what was read, so the first line counts, too.
+    // A long command may fill the buffer before "events:", so the first line decides, too.
     for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
         if (strncmp(buf, first[i], strlen(first[i])) == 0)
             return 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the library has to say of a profile, on standard error: errors that end a command, remarks
-// of the reader, the line they are about and a caret below it.
+// Prints what the library reports about a profile on standard error: errors that end a command,
+// remarks of the reader, their line, and a caret below it.
 #ifndef QUERN_CLI_REMARK_H
 #define QUERN_CLI_REMARK_H
 
@@ -13,7 +13,7 @@
 void remark_error(const struct quern_error *err);
 // The same, and the process ends with status 2.
 _Noreturn void remark_die(const struct quern_error *err);
-// A warning or an error of the reader; notes are passed over.
+// A warning or an error of the reader; notes are ignored.
 void remark_diag(const struct quern_diag *d, const char *file);
 // The line below a message, and the caret under column `col`; nothing for a column far to the
 // right.

@@ -14,7 +14,7 @@
 #include "cli/profiles/remark.h"
 #include "report/pack/known.h"
 
-// What the reader said of a file: neither a sum nor a profile with other names knows it any more.
+// Stores the remarks of the reader: a sum or a renamed profile has lost them.
 static void note_remarks(struct side *s, const struct quern_profile *p, const char *path)
 {
     for (size_t i = 0; i < quern_profile_diag_count(p); i++) {
@@ -26,8 +26,8 @@ static void note_remarks(struct side *s, const struct quern_profile *p, const ch
     }
 }
 
-// All files of a side, summed or (apart) with the parts of one behind those of the other. Names are
-// rewritten in each, since that makes one part of all.
+// All files of a side, summed, or (apart) with all their parts. Names are rewritten file by file,
+// since rewriting makes one part of all.
 static struct quern_profile *read_all(struct side *s, const struct quern_rewrite *file,
                                       const struct quern_rewrite *func)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A profile (the sum of several files) and the one it is compared with, as `quern report` and
-// `quern top` read them. Ends the process with a sentence where that cannot be done.
+// `quern top` read them. Ends the process with a message on an error.
 #ifndef QUERN_CLI_SIDE_H
 #define QUERN_CLI_SIDE_H
 
@@ -15,19 +15,18 @@ struct side {
     size_t path_count;
     struct quern_profile *p;    // NULL: there is no base
     struct timespec mtime;      // of the oldest file
-    struct option_list include; // where its sources are looked for
-    struct option_list remark;  // sentences of the reader, of all files
-    bool apart;                 // files are not summed: each is a run of its own
+    struct option_list include; // folders searched for its sources
+    struct option_list remark;  // messages of the reader, of all files
+    bool apart;                 // files are not summed: each is a separate run
     size_t *run_parts;          // apart: how many parts each file has
 };
 
 // Reads side[0], and side[1] where it has a path, which must have the same events. The expressions
-// of --mod-filename and --mod-funcname may be NULL. Events that everybody knows are defined in
-// both.
+// of --mod-filename and --mod-funcname may be NULL. Defines the well-known derived events in both.
 void side_read(struct side side[2], const char *mod_file, const char *mod_func);
 void side_free(struct side side[2]);
 
-// Defines the events that everybody knows, where the profile has what they are made of.
+// Defines the well-known derived events that can be computed from those of the profile.
 void side_known_events(struct quern_profile *p);
 
 // The event of this name, in side[0]; without a name the first one.
@@ -36,7 +35,7 @@ size_t side_event(const struct side side[2], const char *name);
 // For OPTION_CALL, of a field `struct side side[2]`: -I adds a folder to both.
 void side_include(void *field, const struct option *o, const char *value);
 
-// The rows of options that say what is compared and where its sources are: of a structure with the
+// Rows of options that say what is compared and where the sources are, for a structure with the
 // fields side, base, event_name, mod_file and mod_func.
 // clang-format off
 #define SIDE_OPTIONS_COMPARED(type) \

@@ -54,7 +54,7 @@ void table_reset(struct table *t)
     }
 }
 
-// Of the numbers of a column without fractions only the largest and the smallest decide.
+// The largest and the smallest number decide the width of a column without fractions.
 void table_fit(struct table *t, const quern_count *counts, uint64_t present)
 {
     char buf[80];

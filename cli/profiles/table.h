@@ -10,11 +10,11 @@
 
 #include "quern/profile.h"
 
-// What is coloured at a terminal.
+// What is coloured on a terminal.
 enum table_colours {
     TABLE_PLAIN,
-    TABLE_SHARES,  // what is a tenth of the total or more
-    TABLE_CHANGES, // what grew, and what shrank
+    TABLE_SHARES,  // counts of a tenth of the total or more
+    TABLE_CHANGES, // counts that grew, and that shrank
 };
 
 struct table {
@@ -23,7 +23,7 @@ struct table {
     size_t *event;
     int *width; // of the number
     struct table_range {
-        quern_count least, most; // of the counts that have room, without fractions
+        quern_count least, most; // counts that fit the column, without fractions
     } * range;
     int percs;
     const quern_count *totals; // of each event shown, by column
@@ -38,10 +38,10 @@ void table_init(struct table *t, struct quern_profile *p, const size_t *events, 
                 const quern_count *totals);
 void table_free(struct table *t);
 void table_reset(struct table *t);
-// Make room for these counts.
+// Widens the columns for these counts.
 void table_fit(struct table *t, const quern_count *counts, uint64_t present);
 void table_head(const struct table *t);
-// ".", or the number; and behind it the share of total in parentheses when percs.
+// ".", or the number, followed with `percs` by the share of the total in parentheses.
 void table_row(const struct table *t, const quern_count *counts, uint64_t present);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The one place that writes escape sequences for colours. Whether a stream takes them is asked of
-// the system once for each descriptor.
+// The only place that writes escape sequences for colours. Whether a descriptor accepts them is
+// checked once.
 #include "cli/terminal/colour.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Colours of what a person reads at a terminal: nothing where the output is none, where TERM is
-// "dumb", or where NO_COLOR is set. The text is the same with and without.
+// Colours on a terminal: none where the output is not a terminal, TERM is "dumb", or NO_COLOR is
+// set. The text is the same with and without.
 #ifndef QUERN_CLI_COLOUR_H
 #define QUERN_CLI_COLOUR_H
 
@@ -11,15 +11,15 @@
 enum colour {
     COLOUR_PLAIN,
     COLOUR_HEAD,  // headings
-    COLOUR_WORSE, // dearer, wrong
+    COLOUR_WORSE, // more expensive, wrong
     COLOUR_BETTER,
     COLOUR_WARN,
     COLOUR_COUNT,
 };
 
-// May what is written to this descriptor be coloured?
+// Does this descriptor accept colours?
 bool colour_wanted(int fd);
-// What is written between the two has this colour, where the stream is such a terminal.
+// Text between the two calls has this colour, where the stream accepts colours.
 void colour_begin(FILE *f, enum colour c);
 void colour_end(FILE *f, enum colour c);
 // The colour of a difference, new minus old, by its sign.

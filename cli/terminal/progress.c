@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The thread sleeps on a condition, which ends it at once; until a second has passed it writes
-// nothing, and where standard error is no terminal it is never made.
+// The thread waits on a condition, which can end it at once. It writes nothing in the first second,
+// and is not started where standard error is not a terminal.
 #include "cli/terminal/progress.h"
 
 #include <errno.h>
@@ -39,8 +39,8 @@ static struct timespec after(struct timespec t, long ms)
     return t;
 }
 
-// One write: back to the start of the line, the text, the rest erased. Never longer than the
-// terminal is wide, or the next one would not hit it.
+// One write: back to the start of the line, the text, erase the rest. Never wider than the
+// terminal, or the next write would not replace it.
 static void draw(void)
 {
     struct winsize size = { 0 };
@@ -90,7 +90,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-// A message is about to be printed.
+// Erases the line before a message is printed.
 static void make_room(void)
 {
     pthread_mutex_lock(&line.lock);
@@ -109,7 +109,7 @@ static bool start(void)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&line.wake, &attr);
     pthread_condattr_destroy(&attr);
-    // Signals are for the thread that works.
+    // Signals go to the thread that works.
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     made = pthread_create(&line.thread, NULL, run, NULL) == 0;
