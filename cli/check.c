@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // quern check: says what is wrong in a profile, by file:line:column with the line and a caret. What
-// every reader takes is a note, what only a lenient one takes is a warning, what nobody can take is
-// an error. Status 1 when there is an error (with --strict: a warning, too).
+// every reader accepts is a note, what only a lenient one accepts is a warning, what none accepts
+// is an error. Status 1 when there is an error (with --strict: a warning, too).
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static const struct option rows[] = {
     { "--all", NULL, "print every occurrence, not ten of each kind", OPTION_SET, FIELD(all) },
     { "--notes", NULL, "also print notes", OPTION_SET, FIELD(notes) },
     { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
-    { "--quiet", NULL, "only the status: 0 no fault, 1 a fault, 2 not readable",
+    { "--quiet", NULL, "print nothing: status 0 no fault, 1 a fault, 2 not readable",
       OPTION_SET, FIELD(quiet) },
     OPTIONS_HELP,
     OPTIONS_VERSION,

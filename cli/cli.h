@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The commands. main.c finds one by its name, or by the traditional name it was started with, and
-// calls it with argv[0] being that name; the return value is the exit status. One file for each
+// calls it with that name as argv[0]; the return value is the exit status. One file for each
 // command.
 #ifndef QUERN_CLI_CLI_H
 #define QUERN_CLI_CLI_H
@@ -12,7 +12,7 @@
 struct command {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *arguments, *summary; // NULL: a program of its own by a traditional name
+    const char *arguments, *summary; // NULL: a separate program with a traditional name
     const struct options *options;
 };
 
@@ -24,7 +24,7 @@ int cmd_stat(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 // cli/finish.c: what the engine execs; ends as the client ended.
 int cmd_finish(int argc, char **argv);
-// cli/demangle.c: the engine asks what functions are called in the profile.
+// cli/demangle.c: gives the engine the names that functions have in the profile.
 int cmd_demangle(int argc, char **argv);
 
 // The profile commands.

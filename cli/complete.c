@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes completion for bash, zsh and fish. What differs from option to option comes from the
-// tables: its name, whether a value is wanted, behind "=" or as the next word, and what the value
-// is. The rest is text in the language of each shell. Called by main.c.
+// Writes completion for bash, zsh and fish. The tables say of each option its name, whether it
+// takes a value, behind "=" or as the next word, and what the value is. The rest is text in the
+// language of each shell. Called by main.c.
 #include "cli/complete.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 #include "cli/base/util.h"
 
-// What a value is, as the table's argument says it.
+// The kind of a value, from the argument in the table.
 enum value { VALUE_ANY, VALUE_FILE, VALUE_FOLDER, VALUE_WORD, VALUE_WORDS };
 
 static enum value value_of(const struct option *o)
@@ -30,7 +30,7 @@ static enum value value_of(const struct option *o)
         return VALUE_WORD;
     if (o->kind == OPTION_WORDS)
         return VALUE_WORDS;
-    // "=native|x86-64|FEATURES": any of these words, or what the last stands for
+    // "=native|x86-64|FEATURES": one of the words, or what the placeholder at the end stands for
     if (islower((unsigned char)o->argument[1]) && strchr(o->argument, '|'))
         return VALUE_WORD;
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -45,7 +45,7 @@ static void put_words(FILE *f, const struct option *o, const char *between)
     size_t len;
 
     for (size_t i = 0; *(s = options_word(o, i, &len)); i++)
-        if (!isupper((unsigned char)*s)) // stands for something
+        if (!isupper((unsigned char)*s)) // not a placeholder
             fprintf(f, "%s%.*s", i ? between : "", (int)len, s);
 }
 
@@ -67,7 +67,7 @@ static char *brief(const struct option *o)
     return xasprintf("%.*s", (int)(end - o->help), o->help);
 }
 
-// A program that is profiled follows, with arguments of its own.
+// Does a program to be profiled follow, with arguments of its own?
 static bool runs_program(const struct options *set)
 {
     return set->leading && strstr(set->usage, "PROGRAM") != NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Completion of command lines for shells, made of the tables of options. `quern --completion SHELL`
-// prints it; the build puts it where shells look.
+// Completion of command lines for shells, generated from the tables of options. `quern --completion
+// SHELL` prints it; the build puts it where shells look.
 #ifndef QUERN_CLI_COMPLETE_H
 #define QUERN_CLI_COMPLETE_H
 

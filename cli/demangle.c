@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // `quern --demangle FD`: the engine has patterns for names of functions, and a module with mangled
-// ones. The file has these, each with its NUL; afterwards it has what symbols/ makes of them, in
-// the same order, empty texts where that is nothing else. So both hold patterns against what
-// profiles show, and demangling stays with the library that is made for it.
+// names. The file holds these, each with its NUL; this command replaces them, in the same order, by
+// what symbols/ makes of them, empty where the name stays the same. So patterns match the names
+// that profiles show, and the engine needs no demangler.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // quern doctor: what this machine has that matters to Quern, and what to install or to change. A
-// line for each thing: "ok", "--" for what is merely not there, "no" for what a run misses; any
-// "no" is status 1. Asks the system, changes nothing.
+// line for each item: "ok", "--" for what is absent and not needed, "no" for what a run or its
+// profile needs; any "no" gives status 1. Changes nothing.
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -52,8 +52,8 @@ static void say(struct doctor *d, enum verdict v, const char *what, const char *
     putchar('\n');
 }
 
-// The first line of a file that begins with `key`, what is behind it and its colon or equals sign;
-// to be freed. NULL: there is none. Quotes around the value go.
+// The value on the first line of a file that begins with `key` and a colon or equals sign, without
+// quotes; to be freed. NULL: no such line.
 static char *value_of(const char *path, const char *key)
 {
     FILE *f = fopen(path, "re");
@@ -98,11 +98,12 @@ static void processor(struct doctor *d)
     char *stepping = value_of(info, "stepping");
 
     if (!family) {
-        say(d, BAD, "processor", "%s does not say what it is; /proc must be mounted", info);
+        say(d, BAD, "processor", "%s does not describe it; mount /proc", info);
         goto out;
     }
     if (!run_cpu_machine_has(CPU_LAHF)) {
-        say(d, BAD, "processor", "%s has no lahf_lm, which all have since 2006; no profile here",
+        say(d, BAD, "processor",
+            "%s lacks lahf_lm, which all others have had since 2006; nothing can be profiled here",
             name ? name : "it");
         goto out;
     }
@@ -143,8 +144,8 @@ static void addresses(struct doctor *d)
 
     if (old < 0 || personality((unsigned long)old | ADDR_NO_RANDOMIZE) < 0) {
         say(d, BAD, "addresses",
-            "cannot be fixed (%s), so that counts may vary from run to run; in a container its "
-            "seccomp profile must allow personality()",
+            "cannot be fixed (%s): counts may vary from run to run; in a container, allow "
+            "personality() in its seccomp profile",
             strerror(errno));
         return;
     }
@@ -162,7 +163,7 @@ static bool make_sparse(int fd, char *why, size_t why_size)
         return false;
     }
     if (st.st_blocks > 2048) {
-        snprintf(why, why_size, "it does not leave out what is empty (%lld KiB were taken)",
+        snprintf(why, why_size, "sparse files do not work (an empty one takes %lld KiB)",
                  (long long)st.st_blocks / 2);
         return false;
     }
@@ -183,17 +184,17 @@ static void spools(struct doctor *d)
             unlink(name);
     }
     if (make_sparse(fd, why, sizeof(why)))
-        say(d, GOOD, "counters here", "a file that is almost empty can be made in this folder");
+        say(d, GOOD, "counters here", "this folder can hold the sparse file for them");
     else
         say(d, BAD, "counters here",
-            "no file for them in this folder: %s; --spool-dir= names another", why);
+            "this folder cannot hold a file for them: %s; --spool-dir= names another folder", why);
     if (fd >= 0)
         close(fd);
     fd = memfd_create("quern.doctor", MFD_CLOEXEC);
     if (make_sparse(fd, why, sizeof(why)))
         say(d, GOOD, "counters, stat", "can be in memory");
     else
-        say(d, BAD, "counters, stat", "not in memory: %s; `quern stat` cannot run", why);
+        say(d, BAD, "counters, stat", "cannot be in memory: %s; `quern stat` cannot run", why);
     if (fd >= 0)
         close(fd);
 }
@@ -210,9 +211,8 @@ static void kernel(struct doctor *d)
         fclose(f);
     if (overcommit == '2')
         say(d, BAD, "memory",
-            "is promised only as far as there is some (vm.overcommit_memory=2): a run maps much "
-            "that "
-            "it never touches; 0 lets it");
+            "is not overcommitted (vm.overcommit_memory=2), but a run maps much that it never "
+            "touches; set it to 0");
     addresses(d);
     spools(d);
 }
@@ -224,21 +224,22 @@ static void engine(struct doctor *d)
     if (path)
         say(d, GOOD, "engine", "%s", path);
     else
-        say(d, BAD, "engine", "not found beside this program; QUERN_ENGINE names another one");
+        say(d, BAD, "engine", "not found beside this program; set QUERN_ENGINE to its path");
     free(path);
 }
 
 // ---- Symbols ----
 
-// Where programs that generate code say what is where.
+// Programs that generate code write their symbols there.
 static void perf_map(struct doctor *d)
 {
     struct stat st;
 
     if (stat("/tmp", &st) == 0 && S_ISDIR(st.st_mode) && access("/tmp", W_OK | X_OK) == 0)
-        say(d, GOOD, "perf map", "/tmp takes the perf-PID.map of programs that generate code");
+        say(d, GOOD, "perf map", "programs that generate code can write /tmp/perf-PID.map");
     else
-        say(d, ABSENT, "perf map", "/tmp is no folder to write to: no perf-PID.map can be there");
+        say(d, ABSENT, "perf map",
+            "/tmp is not a writable folder: programs that generate code cannot write perf-PID.map");
 }
 
 static bool debuginfod(struct doctor *d)
@@ -258,7 +259,7 @@ static bool debuginfod(struct doctor *d)
     return urls && *urls && lib;
 }
 
-// The package of the debug information of libc, by the distribution's own name for itself.
+// How to install the debug information of libc, by the name of the distribution.
 static const char *libc_package(const char *id, const char *like)
 {
     static const struct {
@@ -285,7 +286,7 @@ static const char *libc_package(const char *id, const char *like)
     return "install the debug information of your libc";
 }
 
-// Is the line known at which a function of libc begins?
+// Has libc debug information? If so, the line of one of its functions is known.
 static void libc_symbols(struct doctor *d, bool debuginfod_there)
 {
     struct symbols_options so = { .no_demangle = true };
@@ -300,7 +301,7 @@ static void libc_symbols(struct doctor *d, bool debuginfod_there)
         die(UTIL_USAGE, "out of memory");
     if (!dladdr1((void *)(uintptr_t)abort, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
         !map->l_name[0]) {
-        say(d, ABSENT, "symbols of libc", "this program does not know where its libc is");
+        say(d, ABSENT, "symbols of libc", "the libc of this program was not found");
         goto out;
     }
     file.path = map->l_name;
@@ -313,7 +314,7 @@ static void libc_symbols(struct doctor *d, bool debuginfod_there)
         char *like = value_of("/etc/os-release", "ID_LIKE");
 
         say(d, debuginfod_there ? ABSENT : BAD, "symbols of libc", "%s: %s, no lines; %s",
-            map->l_name, at.function ? "names of functions alone" : "no names of functions",
+            map->l_name, at.function ? "names of functions only" : "no names of functions",
             libc_package(id, like));
         free(id);
         free(like);
@@ -331,7 +332,7 @@ static const struct option rows[] = {
 
 const struct options doctor_options_table = {
     .usage = "[options]",
-    .about = "Says what this machine has that matters to Quern, and what to install or change.",
+    .about = "Says what this machine has of what Quern needs, and what to install or change.",
     .below = "Exit status: 0, or 1 when something is missing (\"no\").",
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),

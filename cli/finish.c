@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // `quern --finish FD...`, which the engine executes: the finisher (finish/end/finish.c). It has no
-// options, and what is written for people waits for a reader.
+// options, and its messages wait for a reader where the log is a pipe.
 #include "cli/base/util.h"
 #include "cli/cli.h"
 #include "finish/end/end.h"

@@ -19,7 +19,7 @@
 static const struct command commands[] = {
     { "run", cmd_run, "[OPTIONS] [--] PROGRAM [ARGS...]", "profile a program",
       &run_options_table },
-    { "stat", cmd_stat, "[OPTIONS] [--] PROGRAM [ARGS...]", "totals alone, and whether they repeat",
+    { "stat", cmd_stat, "[OPTIONS] [--] PROGRAM [ARGS...]", "totals only, and whether they repeat",
       &stat_options_table },
     { "recover", cmd_recover, "[FILE...]", "finish the profile of a killed program",
       &recover_options_table },
@@ -32,15 +32,15 @@ static const struct command commands[] = {
     { "doctor", cmd_doctor, "", "what this machine has, and what to install",
       &doctor_options_table },
     { "report", cmd_report, "PROFILE...", "an HTML file for any browser", &report_options_table },
-    { "top", cmd_top, "PROFILE...", "a profile in the terminal, to walk through",
+    { "top", cmd_top, "PROFILE...", "browse a profile in the terminal",
       &top_options_table },
-    { "trace", cmd_trace, "FILE", "what a run has fetched, read and written",
+    { "trace", cmd_trace, "FILE", "list or simulate recorded memory references",
       &trace_options_table },
-    { "control", cmd_control, "[PID|PROGRAM...]", "what runs under quern, and requests to it",
+    { "control", cmd_control, "[PID|PROGRAM...]", "list running programs, and send them requests",
       &control_options_table },
     { "valgrind", cmd_valgrind, "--tool=TOOL PROGRAM [ARGS...]", "Valgrind's command line",
       &valgrind_options_table },
-    // The traditional names, of programs of their own.
+    // The traditional names: separate programs.
     { "cg_annotate", cmd_cg_annotate, NULL, NULL, &annotate_options_table },
     { "callgrind_annotate", cmd_callgrind_annotate, NULL, NULL, &annotate_options_table },
     { "callgrind_control", cmd_control, NULL, NULL, &control_options_table },
@@ -116,7 +116,7 @@ static int help(const struct command *c)
     return c->run(2, argv);
 }
 
-// What the build asks for.
+// Called by the build.
 static int complete(const char *shell)
 {
     if (!complete_print(stdout, shell, commands, COMMANDS))
@@ -130,8 +130,8 @@ static int man_options(const char *name)
     return done(stdout);
 }
 
-// The command by whose name the program was started. `valgrind` is not among those whose completion
-// is ours: it may be installed as that, and is Valgrind's own everywhere else.
+// The command by whose name the program was started: a traditional name, or `valgrind`, which is
+// not in their list: those get completion from quern, but `valgrind` is mostly Valgrind's own.
 static const struct command *find_own(const char *name)
 {
     return find(name, strcmp(name, "valgrind") != 0);

@@ -58,7 +58,7 @@ const struct options merge_options_table = {
     .rows = sizeof(rows) / sizeof(*rows),
 };
 
-// Parts stand side by side in a Callgrind profile only.
+// Only a Callgrind profile has parts.
 static enum quern_format format(const struct merge *m)
 {
     if (m->parts && m->to == QUERN_FORMAT_CACHEGRIND)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern recover`: its options, and which spools. What is done with one is in finish/recover.
+// `quern recover`: its options, and the choice of spools. finish/recover finishes each of them.
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static const struct option rows[] = {
     { "-o", " FILE", "write the profile to FILE, not beside the spool",
       OPTION_TEXT, FIELD(output) },
     { "--symbol-cache", "=FOLDER|no",
-      "where functions and lines of modules are kept [~/.cache/quern]",
+      "the folder of the cache of functions and lines [~/.cache/quern]",
       OPTION_CALL, FIELD(given_cache), .call = cache },
     { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
     { "--quiet", NULL, "print nothing but errors", OPTION_SET, FIELD(quiet) },
@@ -49,7 +49,7 @@ const struct options recover_options_table = {
     .leading = true,
 };
 
-// Signals do what they do.
+// Signals keep their default effect.
 static int wait_for_reader(const char *path)
 {
     const struct timespec step = { 0, 50000000 };
@@ -80,7 +80,7 @@ static int recover_all(const struct recover_how *how)
         die(UTIL_USAGE, ".: %s", strerror(errno));
     while ((e = readdir(d))) {
         if (strncmp(e->d_name, prefix, sizeof(prefix) - 1) != 0 ||
-            strstr(e->d_name, SPOOL_CODE_SUFFIX)) // what --dump-code left beside a spool
+            strstr(e->d_name, SPOOL_CODE_SUFFIX)) // written by --dump-code beside a spool
             continue;
         names = xrealloc(names, (n + 1) * sizeof(*names));
         names[n++] = xstrdup(e->d_name);

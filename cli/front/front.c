@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The program `quern` as it is started: `quern run`, static and without the libraries that read and
-// show profiles, for a run begins with it, and those took a fifth of the time of `quern run true`.
-// All else is quern-whole's (cli/main.c), which is executed in its place under the name that was
-// given.
+// show profiles. A run begins with it, and loading those took a fifth of the time of `quern run
+// true`. For all other commands it executes quern-whole (cli/main.c) in its place, under the name
+// that was given.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static _Noreturn void execute_whole(char **argv)
 
     execv(whole, argv);
     die(errno == ENOENT ? UTIL_NOTFOUND : UTIL_USAGE,
-        "%s, which has the commands other than run: %s", whole, strerror(errno));
+        "%s: %s; it holds all other commands: install quern again", whole, strerror(errno));
 }
 
 int main(int argc, char **argv)

@@ -33,7 +33,7 @@ setup() {
     QUERN_ENGINE=/nowhere quern doctor
     [ "$status" = 1 ]
     same "$(grep '^no  engine' <<< "$output")" \
-        "no  engine          not found beside this program; QUERN_ENGINE names another one"
+        "no  engine          not found beside this program; set QUERN_ENGINE to its path"
 }
 
 @test "no counters in a folder that takes no files" {
@@ -41,7 +41,7 @@ setup() {
     status=0
     "$BUILD/bin/quern" doctor > "$BATS_TEST_TMPDIR/out" || status=$?
     [ "$status" = 1 ]
-    want='^no  counters here    *no file for them in this folder: .*; --spool-dir= names another$'
+    want='^no  counters here    *this folder cannot hold a file for them: .*; --spool-dir= names another folder$'
     grep -q "$want" "$BATS_TEST_TMPDIR/out"
 }
 
@@ -54,7 +54,7 @@ setup() {
     id=$(. /etc/os-release && echo "$ID")
     [[ "$id" != debian ]] || install='apt install libc6-dbg'
     [[ "$output" == *"
-no  symbols of libc $PWD/libc.so.6: names of functions alone, no lines; ${install-}"* ]]
+no  symbols of libc $PWD/libc.so.6: names of functions only, no lines; ${install-}"* ]]
     # Nor a table of sections: e_shoff, e_shnum and e_shstrndx are 0. Then there is no name, either.
     for at in 40:8 60:4; do
         head -c ${at#*:} /dev/zero | dd of=libc.so.6 bs=1 seek=${at%:*} conv=notrunc status=none
