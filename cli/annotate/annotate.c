@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// quern annotate: what a profile says, as text: totals, functions, source lines. Also called as
-// cg_annotate and callgrind_annotate. The layout is that of those tools (see docs/man); it follows
-// the kind of the profile, not the name of the command.
+// quern annotate: a profile as text: totals, functions, source lines. Also called as cg_annotate
+// and callgrind_annotate. The layout is that of those tools (see docs/man); it depends on the kind
+// of the profile, not on the name of the command.
 #include "cli/annotate/annotate.h"
 
 #include <dirent.h>
@@ -95,8 +95,8 @@ static void choose_events(struct annotate *a)
         given |= a->thresholds[i] >= 0;
     if (!given && !a->callgrind && a->threshold > 20)
         die(UTIL_USAGE, "--threshold=%g: must be a percentage from 0 to 20", a->threshold);
-    // Without one of its own an event does not decide: 100 % of it for Cachegrind, where a
-    // function needs to reach one threshold; 0 % for Callgrind, where all must be reached.
+    // An event without a threshold must not decide: 100 % for Cachegrind, where a function needs to
+    // reach one threshold; 0 % for Callgrind, where all must be reached.
     for (size_t i = 0; i < a->sorted_count; i++) {
         if (given)
             a->thresholds[i] = a->thresholds[i] >= 0 ? a->thresholds[i] : 0;

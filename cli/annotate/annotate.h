@@ -25,7 +25,7 @@ struct annotate_row {
 };
 
 struct annotate {
-    const char *command; // the name it was called by
+    const char *command; // the name that the user called it by
     int callgrind;       // layout of callgrind_annotate
 
     // Options
@@ -41,9 +41,9 @@ struct annotate {
     size_t user_count;
 
     struct quern_profile *p;
-    struct quern_costs *costs; // for calls; NULL in profiles without
+    struct quern_costs *costs; // inclusive costs and calls; NULL: the profile has no calls
     struct timespec mtime;     // of the oldest data file
-    size_t events;             // real ones
+    size_t events;             // recorded ones
     size_t *shown, shown_count;
     size_t *sorted, sorted_count;
     double *thresholds; // for each of `sorted`
@@ -54,12 +54,12 @@ struct annotate {
 
     struct annotate_row *row;
     size_t row_count;
-    struct quern_rows *rows; // whose counts they are, unless they are those of `costs`
+    struct quern_rows *rows; // owns the counts, where `costs` does not
     size_t *order;           // rows that are shown, sorted
     size_t order_count;
 };
 
-// annotate_options.c: the defaults, what argv says, and which of the operands are profiles.
+// annotate_options.c: the defaults, the options of argv, and which operands are profiles.
 void annotate_options_read(struct annotate *a, int argc, char **argv);
 
 // annotate_table.c

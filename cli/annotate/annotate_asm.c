@@ -38,7 +38,7 @@ static int by_place(const void *pa, const void *pb)
         return x->func < y->func ? -1 : 1;
     if (x->addr != y->addr)
         return x->addr < y->addr ? -1 : 1;
-    // QUERN_NONE + 1 is 0: the cost of the instruction before its calls
+    // QUERN_NONE + 1 is 0: the instruction's own cost sorts before its calls
     return x->callee + 1 < y->callee + 1 ? -1 : x->callee + 1 > y->callee + 1;
 }
 
@@ -100,7 +100,7 @@ static void put_counts(struct asm_list *l, const struct place *p)
     putchar(' ');
 }
 
-// What stands at `addr`: counts, text, and the calls made from there.
+// The instruction at `addr`: counts, text, and its calls.
 static void put_place(struct asm_list *l, size_t *next, size_t end, uint64_t addr, const char *text)
 {
     const struct place *p = NULL;
@@ -124,8 +124,8 @@ static void put_place(struct asm_list *l, size_t *next, size_t end, uint64_t add
     }
 }
 
-// Instructions without counts are shown up to `context` before and after counted ones; they wait in
-// a ring, because objdump gives them once.
+// Instructions without counts are shown up to `context` before and after counted ones. A ring
+// buffers them, because objdump's output is read once.
 static void list_range(struct asm_list *l, size_t first, size_t end, FILE *f)
 {
     size_t next = first, cap = 0, held = 0, max = l->a->context < 64 ? (size_t)l->a->context : 64;
@@ -155,7 +155,7 @@ static void list_range(struct asm_list *l, size_t first, size_t end, FILE *f)
             put_place(l, &next, end, addr, text);
             after = max;
         } else if (next == end) {
-            continue; // what follows the last one may be another function
+            continue; // behind the last counted one another function may begin
         } else if (after) {
             put_place(l, &next, 0, addr, text);
             after--;
@@ -201,7 +201,7 @@ static void list_function(struct asm_list *l, size_t first, size_t end)
     fputs("\n\n", stdout);
     fflush(stdout);
     if (fd >= 0)
-        // 16 more bytes: the last instruction whole
+        // 16 more bytes, for the whole last instruction
         f = objdump_open(fd, l->place[first].addr, l->place[end - 1].addr + 16, false, &pid);
     else
         fputs(fd == TRUST_REFUSED ? "(the object file is not read: addresses only)\n\n"

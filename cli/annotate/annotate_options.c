@@ -57,13 +57,13 @@ static const struct option rows[] = {
 
 const struct options annotate_options_table = {
     .usage = "[options] PROFILE... [SOURCE...]",
-    .about = "Show which functions and lines of a program cost what. Several profiles are summed; "
-             "each SOURCE\nis listed whether or not much happens in it.",
+    .about = "Show what the functions and lines of a program cost. Several profiles are summed; "
+             "each SOURCE\nis listed, whatever it costs.",
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),
 };
 
-// What callgrind_annotate does without a file: the first of this folder, by name.
+// The default of callgrind_annotate: the first profile of this folder, by name.
 static const char *default_file(void)
 {
     static const char *const prefixes[] = { "callgrind.out", "cachegrind.out" };
@@ -97,7 +97,7 @@ void annotate_options_read(struct annotate *a, int argc, char **argv)
     operand = options_read(&annotate_options_table, a->command, a, argc, argv);
     if (a->by_part && (a->diff || a->inclusive || a->mod_file || a->mod_func))
         die(UTIL_USAGE,
-            "--by-part: not with --diff, --inclusive=yes or --mod-*, which know no parts");
+            "--by-part: not with --diff, --inclusive=yes or --mod-*, which have no parts");
     for (size_t i = 0; i < a->include.count; i++) {
         const char *dir = *a->include.item[i] ? a->include.item[i] : ".";
 
@@ -106,7 +106,7 @@ void annotate_options_read(struct annotate *a, int argc, char **argv)
     a->files = xcalloc((size_t)argc + 1, sizeof(*a->files));
     a->user = xcalloc((size_t)argc + 1, sizeof(*a->user));
     for (; *operand; operand++) {
-        // The first is a profile whatever it looks like; later ones show what they are.
+        // The first operand is always a profile; of the others their content decides.
         if (!a->file_count || (!a->user_count && read_is_profile(*operand)))
             a->files[a->file_count++] = *operand;
         else

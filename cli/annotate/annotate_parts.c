@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // `quern annotate --by-part`: how evenly the parts of a profile (ranks, threads, dumps) share the
-// cost of each function, by the first sort event. Records come part by part, so what is kept is one
-// part's counts and three numbers of each function, whatever the number of parts.
+// cost of each function, by the first sort event. Records come part by part, so only the counts of
+// one part and three numbers of each function are stored, whatever the number of parts.
 #include "cli/annotate/annotate.h"
 
 #include <stdlib.h>
@@ -18,17 +18,17 @@
 struct spread {
     quern_count least, greatest, total;
     size_t least_in, greatest_in; // numbers of parts
-    size_t parts;                 // parts it is in
-    size_t last, gap;             // the last of them; the first without it, or SIZE_MAX
+    size_t parts;                 // how many parts have it
+    size_t last, gap;             // the last of them; the first part without it, or SIZE_MAX
 };
 
 struct by_part {
     const struct annotate *a;
     size_t event, parts;
     size_t *sorted;     // rows by file and function
-    struct spread *row; // for each row of the table of functions, and the program behind them
-    quern_count *now;   // counts of the part being read, for each of them
-    size_t *touched;    // those that are in it
+    struct spread *row; // for each row of the table of functions, and last for the program
+    quern_count *now;   // counts of the part being read, for each row
+    size_t *touched;    // rows that are in it
     size_t touched_count;
     bool *is_touched;
     int width[4];
@@ -48,7 +48,7 @@ static int by_name(const void *pa, const void *pb)
     return x->func < y->func ? -1 : x->func > y->func;
 }
 
-// The row of a function as far as it lies in a file: each record has one.
+// The row of a function and a file: each record has one.
 static size_t find_row(const struct by_part *b, uint32_t file, uint32_t func)
 {
     size_t low = 0, high = b->a->row_count;
@@ -108,7 +108,7 @@ static void end_part(struct by_part *b, size_t part)
     b->touched_count = 0;
 }
 
-// A part without the function counts as 0.
+// A part that lacks the function counts as 0.
 static void fill_gap(const struct by_part *b, struct spread *s)
 {
     if (s->gap == SIZE_MAX && s->parts < b->parts)
@@ -192,7 +192,7 @@ static bool has_file(const struct by_part *b, size_t i, const char *file)
     return other && strcmp(other, file) == 0;
 }
 
-// By its file where that says which part it is, else by its numbers.
+// Names a part by its file where that is unique, else by its numbers.
 static void put_part(const struct by_part *b, size_t i)
 {
     struct quern_part part;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Source listings of `quern annotate`: each line of a file with what it cost, gaps where nothing
-// did, and below a line the calls made from it. Files are those the user names and, with
-// --auto=yes, those of the functions shown.
+// Source listings of `quern annotate`: each line of a file with its cost, gaps where there is none,
+// and below a line its calls. Files are those that the user names and, with --auto=yes, those of
+// the functions shown.
 #include "cli/annotate/annotate.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct listed {
     const char *dir;  // the include directory it was found in, or NULL
     char *path;       // where it is; NULL: not found
     int user;
-    bool given;        // the path is of the user's name, not of the profile's
+    bool given;        // the path comes from the user, not from the profile
     size_t first, end; // its lines in `lines`, sorted
     size_t calls, calls_end;
 };
@@ -84,7 +84,8 @@ static int ends_in(const char *path, const char *name)
     return p > n && path[p - n - 1] == '/' && !strcmp(path + p - n, name);
 }
 
-// The file of the profile that a user means: the same name, or one that ends in it and costs most.
+// The file of the profile for a name of the user: the same name, or the one that ends in it and
+// costs most.
 static uint32_t match_user(const struct annotate *a, const char *name)
 {
     uint32_t tail = QUERN_NONE;
@@ -343,7 +344,7 @@ static void marker(uint64_t line)
     printf("-- line %llu ----------------------------------------\n", (unsigned long long)line);
 }
 
-// Lines with a cost or a call, merged in order: the next one at or after `line`.
+// The next line at or after `line` that has a cost or a call.
 static uint64_t next_marked(const struct listing *l, const struct listed *s, uint64_t line)
 {
     size_t lo = s->first, hi = s->end;
@@ -375,7 +376,7 @@ static uint64_t next_marked(const struct listing *l, const struct listed *s, uin
 static void warn_bogus(const struct listed *s, int is_newer)
 {
     text_print(stdout,
-               "\n" BOX_HEAD "@@\n@@ Counts were recorded for lines behind the end of '%s'.\n@@\n",
+               "\n" BOX_HEAD "@@\n@@ Counts were recorded for lines past the end of '%s'.\n@@\n",
                s->path);
     if (is_newer)
         fputs("@@ The file was changed after the profile was written: profile the program again.\n",
@@ -404,7 +405,7 @@ static void list_head(struct listing *l, const struct listed *s, int is_newer)
     fputs("\n\n", stdout);
 }
 
-// What costs of the file are left behind its last line, and those that have none.
+// Costs of lines past the end of the file, and costs without a line.
 static void list_rest(struct listing *l, const struct listed *s, size_t next, int is_newer)
 {
     if (next < s->end) {
@@ -425,7 +426,7 @@ static void list_rest(struct listing *l, const struct listed *s, size_t next, in
 
 // One line of the file, with its costs when it is that of l->line[*next].
 //
-// DIFFERS: cg_annotate and callgrind_annotate print a line as it is, with the carriage return of
+// DIFFERS: cg_annotate and callgrind_annotate print a line unchanged, with the carriage return of
 // CR LF and what a terminal obeys.
 static void list_line(struct listing *l, const struct listed *s, uint64_t line, const char *text,
                       size_t n, size_t *next)
@@ -463,7 +464,7 @@ static void list_file(struct listing *l, struct listed *s)
         const char *text = file.text + file.start[line];
         size_t n = file.start[line + 1] - file.start[line];
         line++;
-        // A stretch begins `context` lines before a marked line and ends as many after the last.
+        // A range begins `context` lines before a marked line and ends as many after the last.
         if (!open && mark != UINT64_MAX && (mark <= a->context || line >= mark - a->context)) {
             open = 1;
             if (line > 1)
@@ -477,7 +478,7 @@ static void list_file(struct listing *l, struct listed *s)
             end = a->context > UINT64_MAX - line ? UINT64_MAX : line + a->context;
             mark = next_marked(l, s, line + 1);
         }
-        // Does the next stretch begin before this one ends?
+        // Does the next range begin before this one ends?
         if (line >= end && line + 1 > end && mark != UINT64_MAX && mark > a->context &&
             mark - a->context > line + 1) {
             marker(line);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of functions of `quern annotate`. A row is a function as far as it lies in one source
-// file: code inlined from a header is a row of its own, as in the tools whose layout this is. With
+// The table of functions of `quern annotate`. A row is the code of a function from one source file:
+// code inlined from a header has a separate row, as in the tools whose layout this is. With
 // --inclusive a row is a whole function.
 //
 // DIFFERS: callgrind_annotate adds the cost of recursive calls again for each level (more than
-// 100 % of the program), and takes one function for two when its callers name its file differently;
-// here cycles are collapsed and names are read once.
+// 100 % of the program), and splits a function when its callers name its file differently; here
+// cycles are collapsed and names are resolved once.
 #include "cli/annotate/annotate.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ const char *annotate_file_name(const struct annotate *a, uint32_t file)
     return s;
 }
 
-// Rows are sorted by what mostly decides, of which each is asked once.
+// Rows are sorted by the key that mostly decides; it is computed once for each row.
 struct keyed {
     quern_count key;
     size_t row;
@@ -137,8 +137,8 @@ void annotate_choose(struct annotate *a)
         const quern_count *v = a->row[a->order[k]].counts;
         int take = 0;
         if (!a->callgrind) {
-            // Reaches one of the thresholds. DIFFERS: cg_annotate 3.19 stops at the first
-            // function that reaches none, although later ones may.
+            // Reaches one of the thresholds. DIFFERS: cg_annotate 3.19 stops at the first function
+            // that reaches none, although a later one may.
             for (size_t i = 0; i < a->sorted_count; i++)
                 take |= share(a, a->sorted[i], v) >= a->thresholds[i] &&
                         (a->thresholds[i] < 100 || i == 0 || a->sort);
@@ -242,7 +242,7 @@ void annotate_functions(struct annotate *a)
 {
     enum annotate_tree tree = a->costs ? a->tree : TREE_NONE;
 
-    // Columns are as wide as all functions need, shown or not.
+    // All functions decide the width of the columns, shown or not.
     table_reset(&a->table);
     for (size_t k = 0; k < a->row_count; k++)
         table_fit(&a->table, a->row[k].counts, a->row[k].present);
@@ -260,7 +260,7 @@ void annotate_functions(struct annotate *a)
     for (size_t k = 0; k < a->order_count; k++) {
         const struct annotate_row *r = &a->row[a->order[k]];
         struct quern_func f = quern_profile_func_get(a->p, r->func);
-        int whole = r->file == f.file; // not a piece inlined from another file
+        int whole = r->file == f.file; // not code inlined from another file
         if (tree != TREE_NONE && k)
             putchar('\n');
         if (whole && (tree == TREE_CALLER || tree == TREE_BOTH))

@@ -145,12 +145,12 @@ Event sort order: Dr
     [[ "$output" == *"@ Source file 'x.c' is more recent than input file 'prof'."* ]]
 }
 
-@test "lines behind the end of the file, and line 0" {
+@test "lines past the end of the file, and line 0" {
     printf 'events: Ir\nfl=x.c\nfn=f\n0 4\n2 5\n99 6\nsummary: 15\n' > p
     quern annotate --show-percs=no p
     [[ "$output" == *"
  6  <bogus line 99>
-"*"Counts were recorded for lines behind the end of 'x.c'."*"
+"*"Counts were recorded for lines past the end of 'x.c'."*"
  4  <counts for unidentified lines in x.c>
 "*"
  5  events annotated" ]]
@@ -291,7 +291,7 @@ Command:          x; y
     [[ "$messages" == "quern: --mod-filename: 's/(/x/': "*"at character 2 of the pattern" ]]
 }
 
-@test "lines behind the end of a source: newer than the profile, or another version" {
+@test "lines past the end of a source: newer than the profile, or another version" {
     # x.c has five lines; the oldest of the profiles counts, by its fractions of a second.
     sed 's/^4 24$/9 24/; /^fl=gone/,/^9 1 1$/d; s/^summary.*/summary: 1024 12/' prof > first
     cp first second
@@ -302,7 +302,7 @@ Command:          x; y
         quern annotate --auto=yes first second
         [ "$status" = 0 ]
         [[ "$output" == *"
-@@ Counts were recorded for lines behind the end of 'x.c'.
+@@ Counts were recorded for lines past the end of 'x.c'.
 @@
 @@ The file was changed after the profile was written: profile the program again.
 @@"* ]]
@@ -310,7 +310,7 @@ Command:          x; y
     touch -d '2021-01-01 10:00:00.1' x.c
     quern annotate --auto=yes first second
     [[ "$output" == *"
-@@ Counts were recorded for lines behind the end of 'x.c'.
+@@ Counts were recorded for lines past the end of 'x.c'.
 @@
 @@ This may be another version of the file, or the debug information is wrong.
 @@"* ]]

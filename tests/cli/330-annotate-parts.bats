@@ -122,6 +122,6 @@ least greatest mean over mean  file:function (least in < greatest in)
         quern annotate --by-part $option rank.0 rank.1
         [ "$status" = 2 ]
         same "$messages" "quern: --by-part: not with --diff, --inclusive=yes or --mod-*, which \
-know no parts"
+have no parts"
     done
 }

@@ -70,7 +70,7 @@ Event sort order: Ir $EV_SHOWN"
     quern annotate old
     harmless '\t'
     grep -Fx "@ Source file '$FL_SHOWN' is more recent than input file 'old'." .out
-    grep -Fx "@@ Counts were recorded for lines behind the end of '$FL_SHOWN'." .out
+    grep -Fx "@@ Counts were recorded for lines past the end of '$FL_SHOWN'." .out
     rm src/*
     quern annotate old
     harmless
