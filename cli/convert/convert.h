@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The writers of `quern convert`, one function each; all write to an open file and leave errors of
-// writing to the caller, who looks at ferror().
+// The writers of `quern convert`, one function each. They write to an open file; the caller checks
+// ferror().
 #ifndef QUERN_CLI_CONVERT_H
 #define QUERN_CLI_CONVERT_H
 
@@ -32,18 +32,18 @@ struct convert {
     const char *const *paths; // NULL-terminated
     enum convert_by by;       // csv: what a row is
     bool lines;               // json: with source lines
-    double threshold;         // dot: leave out nodes below so many percent
+    double threshold;         // dot: leave out nodes below this percentage
     // callgrind: as in struct quern_write_opts
     bool no_compress_strings, no_compress_pos, no_lines, no_instr;
     bool combine_parts, keep_order, portable;
 
     struct quern_profile *p;
     struct quern_costs *costs;
-    size_t events; // real ones
-    size_t event;  // the one that folded, dot and the stacks are about
+    size_t events; // recorded ones
+    size_t event;  // the one of folded, dot and the stacks
 };
 
-// convert_options.c: the defaults and what argv says.
+// convert_options.c: the defaults, and the options of argv.
 void convert_options_read(struct convert *c, int argc, char **argv);
 
 // convert_json.c

@@ -42,9 +42,9 @@ static const struct option rows[] = {
 const struct options convert_options_table = {
     .usage = "--to=FORMAT [options] PROFILE...",
     .about = "Write a profile (the sum of several) in another format.",
-    .below = "A call graph does not hold call stacks. folded, pprof and speedscope estimate them: "
-             "what a function\ncosts is shared out among its callers in proportion to the cost of "
-             "their calls.",
+    .below = "A call graph has no call stacks. folded, pprof and speedscope estimate them: the "
+             "cost of a function\nis divided among its callers in proportion to the cost of their "
+             "calls.",
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),
 };

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Call stacks, estimated. A call graph says what A cost when B called it, summed over all of B's
-// callers; it does not say which of them. So a stack here is a guess: starting from the functions
-// that nobody called, the cost of a function is handed on to its callees in proportion to the cost
-// of the calls, whatever came before. What is exact all the same: the sum of all stacks that end in
-// a function is its self cost, for every event.
+// Estimated call stacks. A call graph has the cost of A when B called it, summed over all callers
+// of B. So stacks are estimates: from the functions without a caller on, the cost of a function is
+// divided among its callees in proportion to the cost of the calls, whatever led to it. Exact all
+// the same: for every event, the stacks that end in a function sum up to its self cost.
 //
-// A path that would return to a function it already holds is not followed (a cycle would never
-// end), nor one below a millionth of the whole; its cost is shared out among the other paths to the
-// same leaf.
+// A path that returns to one of its functions is not followed (a cycle would never end), nor a path
+// below a millionth of the total; its cost is divided among the other paths to the same leaf.
 #include "cli/convert/convert.h"
 
 #include <math.h>
@@ -29,8 +27,8 @@ struct node {        // of the tree of stacks; the root's children are the outer
     uint32_t parent; // node + 1; 0: none
     uint32_t func;
     uint32_t depth;
-    double weight; // that arrives here
-    double self;   // that stays here
+    double weight; // cost that arrives from the parent
+    double self;   // the part that is not passed on
 };
 
 struct stacks {
@@ -67,7 +65,7 @@ static int on_path(const struct stacks *s, uint32_t node, uint32_t func)
     return 0;
 }
 
-// What a function cost that no caller accounts for: it was entered from outside.
+// Roots are functions with a cost that no caller accounts for: entered from outside.
 static void add_roots(struct stacks *s, double total)
 {
     const struct convert *c = s->c;
@@ -95,7 +93,7 @@ static void add_roots(struct stacks *s, double total)
             open[f] = v - in;
             continue;
         }
-        // A cycle is entered by the member that costs most beside what the others call of it.
+        // A cycle is entered by the member that costs most without the calls from the others.
         if (!head[k] || v - in - inside > cycle[head[k] - 1])
             head[k] = f + 1;
         cycle[f] = v - in - inside;
@@ -168,7 +166,7 @@ static void build(struct stacks *s, const struct convert *c)
              c->paths[0]);
     add_roots(s, total);
     expand(s, total);
-    // A function with costs that no path reached stands alone.
+    // A function with costs that no path reaches is a stack of its own.
     s->first = xcalloc(n + 2, sizeof(*s->first));
     for (uint32_t i = 0; i < s->count; i++)
         if (s->node[i].self > 0)
@@ -203,8 +201,8 @@ static void unbuild(struct stacks *s)
     free(s->first);
 }
 
-// The self cost of a function, dealt out to the stacks that end in it: whole units that sum
-// exactly.
+// Distributes the self cost of a function over the stacks that end in it, in whole units with the
+// exact sum.
 static void deal(const struct stacks *s, uint32_t func, size_t event, quern_count *out)
 {
     size_t first = s->first[func], end = s->first[func + 1];
@@ -230,8 +228,8 @@ static const char *name_of(const struct convert *c, uint32_t func)
 
 // ---- Folded ----
 
-// A semicolon separates frames, so one in a name becomes a colon; and flame graphs are XML, which
-// has no control characters.
+// A semicolon separates frames: in a name it becomes a colon. Flame graphs are XML, which has no
+// control characters.
 static void put_frame(FILE *f, const char *name)
 {
     char *clean = text_clean(name);
@@ -254,7 +252,7 @@ static void put_stack(FILE *f, const struct stacks *s, uint32_t node)
     }
 }
 
-// Counts of the event shown, for every node with a share; NULL-terminated by s->count.
+// Counts of the event shown, one for each of the s->count nodes.
 static quern_count *node_counts(const struct stacks *s, size_t event)
 {
     quern_count *of = xcalloc(s->count + 1, sizeof(*of)),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CSV (RFC 4180: a header line, fields quoted where they must be) and Graphviz. Names are those
-// that people see (cli/base/text.h): both end in programs that refuse what is not UTF-8, and some
-// control characters; and in CSV no name is a formula.
+// CSV (RFC 4180: a header line, fields quoted where they must be) and Graphviz. Names are escaped
+// as for people (cli/base/text.h): readers of both refuse what is not UTF-8, and some control
+// characters. In CSV no name is a formula.
 #include "cli/convert/convert.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int has_values(const struct convert *c, size_t event)
 
 // ---- CSV ----
 
-// Would a spreadsheet take it for a formula? By its first character, also of full width.
+// Would a spreadsheet read it as a formula? The first character decides, also in full width.
 static bool is_formula(const char *s)
 {
     static const char *const wide[] = { "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
@@ -35,7 +35,7 @@ static bool is_formula(const char *s)
     return false;
 }
 
-// A text; numbers are not written by this.
+// A field of text; not for numbers.
 static void field(FILE *f, const char *name)
 {
     size_t n = strlen(name);
@@ -159,9 +159,9 @@ void convert_csv(FILE *f, const struct convert *c)
 
 // ---- Graphviz ----
 
-enum { LABEL_MAX = 199 }; // bytes of a name in a box
+enum { LABEL_MAX = 199 }; // bytes of a name in a node
 
-// Part of a quoted string. What is named by an ampersand there would be another character.
+// Part of a quoted string. Graphviz reads & there as the beginning of an HTML entity.
 static void quoted(FILE *f, const char *name, size_t max)
 {
     char *clean = text_clean(name);
