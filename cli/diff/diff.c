@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// quern diff: what became dearer and cheaper between two profiles, by function, by call edge, by
-// source line; and whether limits were exceeded (--fail-if, status 1), for a person or, with --to,
-// for what shows it to people. As cg_diff it writes the difference as a Cachegrind profile, as that
-// tool does.
+// quern diff: what costs more and less in the second of two profiles, by function, by call edge, by
+// source line; and whether limits were exceeded (--fail-if, status 1). Prints text or, with --to, a
+// document for a program or a server. As cg_diff it writes the difference as a Cachegrind profile,
+// as that tool does.
 #include "cli/diff/diff.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static void all_events(struct diff *d, const char *list, const char *option, siz
 {
     if (list) {
         *n = event_list(d->old.p, option, list, out, NULL);
-        // the same derived events on the other side
+        // defines the same derived events in the other profile
         size_t *other;
         event_list(d->new_.p, option, list, &other, NULL);
         free(other);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern diff`, shared by diff.c (totals), diff_options.c, diff_limit.c (--fail-if),
-// diff_table.c (functions, edges), diff_lines.c (source lines), and those for other readers than
-// people at a terminal: diff_markdown.c, diff_json.c, diff_junit.c, diff_sarif.c.
+// diff_table.c (functions, edges), diff_lines.c (source lines), and the writers of documents:
+// diff_markdown.c, diff_json.c, diff_junit.c, diff_sarif.c.
 #ifndef QUERN_CLI_DIFF_H
 #define QUERN_CLI_DIFF_H
 
@@ -42,7 +42,7 @@ struct diff_limit {
 
 struct diff {
     // Options
-    const char *command; // the name it was called by
+    const char *command; // the name that the user called it by
     bool traditional;    // cg_diff
     const char *out, *show, *sort, *mod_file, *mod_func;
     struct option_list fail_if;
@@ -61,16 +61,17 @@ struct diff {
     struct diff_limit *limit; // one for each of fail_if
 };
 
-// diff_options.c: the defaults, what argv says, and the two profiles' names.
+// diff_options.c: the defaults, the options of argv, and the paths of the two profiles.
 void diff_options_read(struct diff *d, int argc, char **argv, bool traditional);
 
 // diff_limit.c: reads and measures all limits, and says which are exceeded. True when one is.
 bool diff_limits(struct diff *d);
-// Is the function meant by this name in a limit? "file:function" names one, "function" all of it.
+// Does this name in a limit mean the function? "file:function" names one, "function" all with that
+// name.
 bool diff_limit_names(const struct diff *d, const char *name, uint32_t func);
 // "Ir was 180 and is 165 (-8.33%)"; to be freed.
 char *diff_limit_sentence(const struct diff_limit *l);
-// "-8.33%"; "" where the old count is none. buf of 64 bytes.
+// "-8.33%"; "" where the old count is 0. buf has 64 bytes.
 void diff_percent(char *buf, quern_count old, quern_count now);
 
 // diff_table.c
@@ -78,12 +79,12 @@ void diff_join(struct diff *d, const struct quern_rewrite *file, const struct qu
 void diff_functions(struct diff *d);
 void diff_edges(struct diff *d);
 void diff_put_func(const struct diff *d, uint32_t func);
-// Is the difference worth a line: any count shown differs, and the first sort event by enough?
+// Is the difference shown: does any shown count differ, and the first sort event by the threshold?
 int diff_matters(const struct diff *d, const quern_count *delta);
 int diff_compare(const struct diff *d, const quern_count *x, const quern_count *y);
 
-// The functions that differ, most changed first, and what: `events` counts for each function of
-// d->names. Returns how many; both to be freed.
+// The functions that differ, the largest change first, and their differences: `events` counts for
+// each function of d->names. Returns how many; both to be freed.
 size_t diff_changed(const struct diff *d, uint32_t **func, quern_count **delta);
 
 // The documents, for file_write(); ctx is the struct diff.

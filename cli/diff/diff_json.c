@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern diff --to=json`: everything that the text says, for programs. Counts are whole, with all
-// their digits; shares are left to who reads them. The members are described in quern-diff(1).
+// `quern diff --to=json`: all of the text, for programs. Counts are whole, with all their digits;
+// readers compute shares themselves. quern-diff(1) describes the members.
 #include "cli/diff/diff.h"
 
 #include <stdlib.h>

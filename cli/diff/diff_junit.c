@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern diff --to=junit`: a test report in which every limit is a test, as servers show them.
+// `quern diff --to=junit`: a test report, as CI servers show it, in which every limit is a test.
 #include "cli/diff/diff.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "cli/base/text.h"
 #include "cli/profiles/read.h"
 
-// Text within an attribute or an element. Control characters and those that turn the direction of
-// writing are written as numbers; XML 1.0 has no way to write most of the former, nor U+FFFE and
-// U+FFFF, nor what is not UTF-8: U+FFFD stands for them.
+// Text within an attribute or an element. Control characters and those that change the direction of
+// writing become character references. XML 1.0 cannot represent most of the former, U+FFFE, U+FFFF
+// and bytes that are not UTF-8: they become U+FFFD.
 static void put_text(FILE *f, const char *text)
 {
     const char *end = text + strlen(text);

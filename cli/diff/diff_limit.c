@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The limits of `quern diff` (--fail-if): read, measured on both profiles, and said in a sentence
-// where they are exceeded. Called by diff.c once the functions of both sides are joined.
+// The limits of `quern diff` (--fail-if): reads them, compares them with both profiles, and reports
+// those that are exceeded. Called by diff.c once the functions of both sides are joined.
 #include "cli/diff/diff.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "cli/base/util.h"
 #include "cli/profiles/event.h"
 
-// The text with its function, event, comparison and number.
+// The parts of a limit's text: function, event, comparison and number.
 struct parsed_limit {
     char *func, *event;
     char op[3];
@@ -90,7 +90,7 @@ static int named_costs(const struct diff *d, const char *name, quern_count *old,
     return found;
 }
 
-// With the number that a limit is about: a growth, a percentage, or the new count.
+// Compares what the limit bounds: a growth, a percentage, or the new count.
 static bool is_exceeded(const struct parsed_limit *p, const struct diff_limit *l)
 {
     long double a = (long double)l->old / l->scale;
@@ -132,7 +132,7 @@ static void measure(struct diff *d, const char *text, struct diff_limit *l)
         .text = text,
         .func = p.func,
         .event = p.event,
-        // The same on both sides since the events were matched.
+        // The scale is the same on both sides: the events were matched.
         .scale = quern_profile_event_scale(d->new_.p, (size_t)event),
         .old = event_value(d->old.p, (size_t)event, old),
         .now = event_value(d->new_.p, (size_t)event, now),

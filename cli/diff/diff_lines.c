@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern diff --by=line`: differences by source line. The two versions of a file are aligned first,
-// so that a line keeps its cost when others were put in front of it. A file whose two versions
-// cannot be found is left out and named at the end: its line numbers do not say which line is
-// which.
+// `quern diff --by=line`: differences by source line. The two versions of a file are aligned first:
+// lines inserted before a line do not separate its two costs. A file whose two versions are not
+// found is left out and named at the end: line numbers alone do not match its lines.
 #include "cli/diff/diff.h"
 
 #include <stdio.h>
@@ -37,7 +36,7 @@ static char *try_file(const char *dir, const char *name)
     return NULL;
 }
 
-// Below each include directory the name is tried whole, then without its first folders.
+// Below each include directory, tries the whole name, then the name without its first folders.
 static char *locate(const struct diff_side *s, const char *name)
 {
     char *path;
@@ -88,7 +87,7 @@ struct side_lines {
     struct line_cost *line;
     quern_count *counts;
     size_t n;
-    const char **name; // by common file: as this side calls it
+    const char **name; // by common file: its name in this profile
 };
 
 static int by_place(const void *pa, const void *pb)
@@ -153,7 +152,7 @@ static const quern_count *cost_at(const struct side_lines *s, uint32_t file, uin
 // ---- Printing ----
 
 struct out_line {
-    size_t old, new_; // 1-based; 0: not there
+    size_t old, new_; // 1-based; 0: absent
     const char *text;
 };
 
@@ -189,7 +188,7 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
         die(UTIL_USAGE, "%s and %s cannot be compared", old_path, new_path);
     size_t *to = xcalloc(a.n + 1, sizeof(*to));
     align_lines(a.id, a.n, b.id, b.n, quern_profile_str_count(ids), to);
-    // All lines of both in one order: what is gone before what came in its place.
+    // All lines of both in one order: removed lines before those that replace them.
     list = xcalloc(a.n + b.n + 1, sizeof(*list));
     for (size_t i = 0; i < a.n; i++) {
         if (!to[i]) {
@@ -234,7 +233,7 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
     quern_profile_free(ids);
 }
 
-// Does any line of the file differ at all? Files that do not are not looked for.
+// Does any line of the file differ? Other files are not searched for.
 static int differs(const struct diff *d, const struct side_lines *o, const struct side_lines *n,
                    uint32_t file)
 {
@@ -280,8 +279,7 @@ void diff_lines(struct diff *d)
         free(b);
     }
     if (missing) {
-        fputs(TABLE_RULE
-              "Files that differ, but of which the two versions were not found:\n" TABLE_RULE,
+        fputs(TABLE_RULE "Files that differ, but whose two versions were not found:\n" TABLE_RULE,
               stdout);
         for (size_t i = 0; i < missing; i++)
             text_print(stdout, "  %s\n", quern_profile_str(d->names, lost[i]));

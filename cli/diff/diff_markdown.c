@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern diff --to=markdown`: what a server shows below a change, as GitHub and GitLab read it.
-// Names stand in code spans, where nothing but the end of the span and of the cell has a meaning.
+// `quern diff --to=markdown`: a comment on a change, as GitHub and GitLab show it. Names are in
+// code spans, where only the end of the span and of the cell have a meaning.
 #include "cli/diff/diff.h"
 
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "cli/profiles/event.h"
 #include "cli/profiles/read.h"
 
-// A comment has room for 65,536 characters; what is below the first of these is in the profile.
+// A comment has at most 65,536 characters; the other rows are in the profiles.
 enum { ROWS_MAX = 50 };
 
-// A code span. In a cell of a table a bar has a backslash before it, even here. The fence is longer
-// than any in the text; one blank at both ends is not shown.
+// A code span. In a cell of a table a bar needs a backslash, even here. The fence is longer than
+// any in the text; one blank at both ends is not shown.
 static void put_code(FILE *f, const char *raw, bool cell)
 {
     char *text = text_clean(raw);
@@ -43,7 +43,8 @@ static void put_code(FILE *f, const char *raw, bool cell)
     free(text);
 }
 
-// Outside of code: with a backslash before what has a meaning in Markdown, HTML, or to the server.
+// Text outside of code, with a backslash before all that means something in Markdown, in HTML or to
+// the server.
 static void put_plain(FILE *f, const char *raw)
 {
     char *text = text_clean(raw);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The options of `quern diff`, and those of cg_diff, which has less. Called by diff.c first of all.
+// The options of `quern diff`, and those of cg_diff, which has fewer. Called first by diff.c.
 #include "cli/diff/diff.h"
 
 #include "cli/base/util.h"
@@ -33,18 +33,18 @@ static const struct option rows[] = {
       OPTION_TEXT, FIELD(mod_func) },
     { "--fail-if", "=LIMIT",
       "status 1 if exceeded; may be repeated. 'Ir>+1%': Ir grew by more than 1 %; 'Ir>+1000': by "
-      "more than 1000; 'Ir>5000000': it is more now; 'main:Ir>+1%': of that function",
+      "more than 1000; 'Ir>5000000': it is larger now; 'main:Ir>+1%': of that function",
       OPTION_LIST, OPTION_APART, FIELD(fail_if) },
     { "--to", "=text|markdown|json|junit|sarif",
-      "what to print: with limits and functions, for a comment, a program, a test report or a code "
-      "scanner [text]", OPTION_CHOICE, FIELD(to) },
+      "text, or limits and functions as a document: a comment, for a program, a test report, for a "
+      "code scanner [text]", OPTION_CHOICE, FIELD(to) },
     { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, .call = include },
     { "--include", "=DIR", "look for sources below DIR", OPTION_CALL, .call = include },
     { "--old-include", "=DIR", NULL, OPTION_LIST, FIELD(old.include) },
     { "--new-include", "=DIR", "the same, of one side", OPTION_LIST, FIELD(new_.include) },
     { "-o", " OUT", NULL, OPTION_TEXT, FIELD(out) },
-    { "--output", "=OUT", "write the difference by line as a profile instead; with --to that "
-                            "document",
+    { "--output", "=OUT", "write the difference by line as a profile instead; with --to, write the "
+                            "document there",
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     OPTIONS_HELP,
     OPTIONS_VERSION,
@@ -91,9 +91,9 @@ void diff_options_read(struct diff *d, int argc, char **argv, bool traditional)
         die(UTIL_USAGE, "two profiles are needed, the old and the new one; '%s --help' shows how",
             d->command);
     if (d->to > DIFF_TEXT && d->by != DIFF_FUNCTION)
-        die(UTIL_USAGE, "--by: only functions are in what --to prints; text has edges and lines");
+        die(UTIL_USAGE, "--by: --to prints functions only; leave it out for edges and lines");
     if (d->to == DIFF_JUNIT && !d->fail_if.count)
-        die(UTIL_USAGE, "--to=junit: its tests are the limits; --fail-if=LIMIT is needed");
+        die(UTIL_USAGE, "--to=junit: each limit is a test; give one or more by --fail-if=LIMIT");
     if (operand[2])
         die(UTIL_USAGE, "exactly two profiles are compared; '%s' is the third", operand[2]);
     d->old.path = operand[0];

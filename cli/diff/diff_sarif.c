@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // `quern diff --to=sarif`: SARIF 2.1.0, which code scanners show beside the source. A limit that
-// was exceeded is an error, at its function or, for the whole program, at that which grew most by
-// that event; functions that became dearer are notes. The line of a function is the first of its
-// own file that cost anything in the new profile.
+// was exceeded is an error, at its function or, for the whole program, at the function that grew
+// most by that event; functions that cost more than before are notes. The line of a function is the
+// first one of its own file that has a cost in the new profile.
 #include "cli/diff/diff.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { NOTES_MAX = 50 };
 struct sarif {
     FILE *f;
     const struct diff *d;
-    uint64_t *line; // by function of d->names; 0: not known
+    uint64_t *line; // by function of d->names; 0: unknown
     uint32_t *func; // those that differ
     quern_count *delta;
     size_t funcs;
@@ -37,7 +37,7 @@ static uint64_t *first_lines(const struct diff *d)
     while (quern_cursor_next(c, &rec)) {
         uint32_t f = d->new_.func[rec.at.func];
 
-        // What was inlined from elsewhere has the lines of that file.
+        // Code inlined from another file has line numbers of that file.
         if (rec.kind == QUERN_REC_COST && rec.at.line &&
             (rec.at.file == QUERN_NONE ||
              rec.at.file == quern_profile_func_get(d->new_.p, rec.at.func).file) &&
@@ -48,8 +48,8 @@ static uint64_t *first_lines(const struct diff *d)
     return line;
 }
 
-// A path as a reference of RFC 3986: what is not unreserved is written in hexadecimal. One of a
-// whole path begins with its scheme; others are relative to where the sources are.
+// A path as a URI reference of RFC 3986: all but unreserved characters are percent-encoded. An
+// absolute path begins with the scheme; others are relative to the sources.
 static void put_uri(FILE *f, const char *path)
 {
     fputs(*path == '/' ? "\"file://" : "\"", f);
@@ -84,7 +84,7 @@ static void put_location(const struct sarif *s, uint32_t func)
     fputs("}]}]", s->f);
 }
 
-// `at`: QUERN_NONE without a place.
+// `at`: the function, or QUERN_NONE for no location.
 static void put_result(struct sarif *s, const char *rule, const char *level, const char *text,
                        uint32_t at)
 {
@@ -99,8 +99,8 @@ static void put_result(struct sarif *s, const char *rule, const char *level, con
     s->any = true;
 }
 
-// Of a limit on one function that function, as --fail-if finds it; of one on the whole program the
-// function that grew most.
+// The location of a limit: its function, as --fail-if finds it; for the whole program the function
+// that grew most.
 static uint32_t place_of(const struct sarif *s, const struct diff_limit *l)
 {
     const struct diff *d = s->d;
@@ -134,7 +134,7 @@ static void put_limits(struct sarif *s)
     }
 }
 
-static void put_dearer(struct sarif *s)
+static void put_grown(struct sarif *s)
 {
     const struct diff *d = s->d;
     size_t e = d->sorted[0];
@@ -182,7 +182,7 @@ void diff_sarif(FILE *f, const void *ctx)
         "than before\"}}]}},\n\"columnKind\":\"utf16CodeUnits\",\n\"results\":[",
         f);
     put_limits(&s);
-    put_dearer(&s);
+    put_grown(&s);
     fputs("]}]}\n", f);
     free(cwd);
     free(s.cwd);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The tables of `quern diff`. Functions of the two profiles are the same when file and name are,
-// after --mod-filename and --mod-funcname; the object does not count, because two builds usually
-// lie in two folders - except for functions without a file, which only their object tells apart.
+// after --mod-filename and --mod-funcname. The object does not count, because two builds usually
+// are in two folders, except for functions without a file, which only their object tells apart.
 #include "cli/diff/diff.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static void join_side(struct diff *d, struct diff_side *s, const struct quern_re
         if (s->func[f] == QUERN_NONE)
             die(UTIL_USAGE, "%s: out of memory", s->path);
     }
-    // Files that lines are in, but no function: headers.
+    // Files with lines but no function: headers.
     struct quern_cursor *c = read_cursor(s->p);
     struct quern_record rec;
     while (quern_cursor_next(c, &rec))
@@ -147,7 +147,7 @@ void diff_put_func(const struct diff *d, uint32_t func)
 struct row {
     uint32_t func, callee;
     uint64_t old_calls, new_calls;
-    size_t delta; // in the array beside
+    size_t delta; // index in the array of differences
 };
 
 static const struct diff *sorting;

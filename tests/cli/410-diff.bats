@@ -92,7 +92,7 @@ Ir      old    new
 @test "source lines: a file that is not found is named" {
     quern diff --by=line --mod-filename='s/v[0-9]/vN/' old new
     [[ "$output" == *"
-Files that differ, but of which the two versions were not found:
+Files that differ, but whose two versions were not found:
 --------------------------------------------------------------------------------
   vN/a.c" ]]
 }

@@ -156,7 +156,7 @@ END
     [[ "$output" == *'name="a&#9;b:Ir&gt;8"'* ]]
     quern diff --to=junit old new
     [ "$status" = 2 ]
-    same "$messages" "quern: --to=junit: its tests are the limits; --fail-if=LIMIT is needed"
+    same "$messages" "quern: --to=junit: each limit is a test; give one or more by --fail-if=LIMIT"
 }
 
 @test "sarif: what version 2.1.0 asks for, and where" {
@@ -213,7 +213,7 @@ END
     same "$messages" "quern: --to=html: must be text, markdown, json, junit or sarif"
     quern diff --to=json --by=line old new
     [ "$status" = 2 ]
-    same "$messages" "quern: --by: only functions are in what --to prints; text has edges and lines"
+    same "$messages" "quern: --by: --to prints functions only; leave it out for edges and lines"
     quern diff --to=json -o /no/such/folder/x old new
     [ "$status" = 2 ]
     [[ "$messages" == "quern: /no/such/folder/x: cannot be written: "* ]]
