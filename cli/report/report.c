@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // quern report: one HTML file that shows a profile in any browser. Reads and compares as annotate
-// and diff do, finds sources and instructions, lets report/pack make the blocks, and writes them
+// and diff do, finds sources and instructions, packs the blocks with report/pack, and writes them
 // with the page that is built into the program.
 #include "cli/report/report.h"
 
@@ -25,8 +25,8 @@
 extern char **environ;
 
 enum {
-    NAMED = 10,         // sources not found that are named
-    FIRST_BLOCK = 8192, // what block 0 grows by, at the end
+    NAMED = 10,         // at most so many missing sources are named
+    FIRST_BLOCK = 8192, // bytes that block 0 grows by at the end
 };
 
 // ---- Events ----
@@ -36,7 +36,7 @@ static struct text text_of(const char *s)
     return (struct text){ (const uint8_t *)s, strlen(s) };
 }
 
-// --define: the formula is read as the page will read it, and said where it is none.
+// --define: parses the formula as the page will, and reports a syntax error.
 static void define_events(struct report *r)
 {
     struct quern_profile *p = r->side[0].p;
@@ -127,7 +127,7 @@ static void leave_out(struct report *r, const char *text)
     pack_text(r->pack, "left-out", text);
 }
 
-// Lines, instructions and sources, the dearest functions first, as long as there is room.
+// Lines, instructions and sources, the most expensive functions first, up to the maximum size.
 static void add_details(struct report *r)
 {
     size_t rest = r->page_size + FIRST_BLOCK, most = r->max_size > rest ? r->max_size - rest : 0;
@@ -156,7 +156,7 @@ static void add_details(struct report *r)
         leave_out(r, text);
         free(text);
     }
-    // Files that only inlined code is from.
+    // Files that have inlined code only.
     for (uint32_t i = 0; i < files && f == n; i++) {
         struct pack_mark mark = pack_begin(r->pack);
         report_text_add(r, i);
@@ -166,7 +166,7 @@ static void add_details(struct report *r)
     report_code_end(r);
 }
 
-// ---- What standard error says ----
+// ---- Messages ----
 
 static bool is_included(const struct option_list *list, const char *folder)
 {
@@ -194,7 +194,7 @@ static void say_sources(struct report *r)
     if (r->missing.count > NAMED)
         warn("and %zu more", r->missing.count - NAMED);
     if (r->sources_missing && r->side[0].include.count + r->side[1].include.count == 0)
-        warn("sources were searched by their names only; -I DIR adds a folder to search");
+        warn("sources were searched for at the paths in the profile only; -I DIR adds a folder");
     for (int side = 0; r->sources_missing && side < 2; side++)
         for (size_t i = 0; i < r->side[side].include.count; i++)
             if (side == 0 || !is_included(&r->side[0].include, r->side[1].include.item[i]))
@@ -236,8 +236,8 @@ static int write_empty(struct report *r)
 {
     if (!report_html_reader())
         die(UTIL_USAGE,
-            "--empty: this quern was built without what reads profiles in a page: its "
-            "build needs wasi-libc; `scripts/deps build` installs it, then build again");
+            "--empty: this quern was built without the page's reader of profiles, which needs "
+            "wasi-libc; `scripts/deps build` installs it, then build again");
     write_html(r);
     if (r->open)
         open_browser(r->out);
@@ -251,8 +251,8 @@ int cmd_report(int argc, char **argv)
     report_options_read(&r, argc, argv);
     if (!report_html_there())
         die(UTIL_USAGE,
-            "this quern was built without the page of reports: its build needs esbuild, "
-            "clang and lld; `scripts/deps build` installs them, then build again");
+            "this quern was built without the page of reports, which needs esbuild, clang and "
+            "lld; `scripts/deps build` installs them, then build again");
     if (r.empty)
         return write_empty(&r);
     r.side[0].apart = r.series;

@@ -28,7 +28,7 @@ struct report {
     struct side side[2]; // the profile, the base
     size_t event;        // functions are sorted by it
     struct pack *pack;
-    size_t page_size; // of what is not data
+    size_t page_size; // bytes that are not data
 
     // report_text.c
     uint8_t *text_done; // by file of the pack: 0, or enum text_done
@@ -40,7 +40,7 @@ struct report {
     struct report_object *object;
     size_t object_count;
 
-    // What standard error says
+    // For the messages
     size_t sources, sources_missing, sources_refused, sources_left;
     size_t objects, objects_missing;
     struct option_list missing; // names of sources
@@ -53,20 +53,20 @@ void report_options_read(struct report *r, int argc, char **argv);
 void report_text_begin(struct report *r);
 // Adds a file of the pack, both versions of it, unless it is there already.
 void report_text_add(struct report *r, uint32_t file);
-// What was added since the last call stays (true) or is taken back.
+// Keeps (true) or removes what was added since the last call.
 void report_text_settle(struct report *r, bool stays);
-// Says of all others why they are not there.
+// For all other files, adds the reason why they are absent.
 void report_text_end(struct report *r);
 
 // report_code.c: adds the instructions of functions first to end.
 void report_code_add(struct report *r, uint32_t first, uint32_t end);
 void report_code_end(struct report *r);
 
-// report_html.c: the page's pieces are in the program, unless the tools that make it were missing.
+// report_html.c: is the page built into the program? Not where the tools that make it were missing.
 bool report_html_there(void);
 size_t report_html_size(void);
 void report_html_write(FILE *f, const void *r);
-// What reads profiles in the page is in the program, too (--empty).
+// Is the reader of profiles for the page (--empty) built in, too?
 bool report_html_reader(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Instructions of the functions that ran, out of their object files: Zydis says what they are, in
-// both syntaxes. Between the first and the last instruction that ran, those that did not run are
-// listed, too, unless they are many.
+// Instructions of the functions that ran, from their object files: Zydis disassembles them in both
+// syntaxes. Instructions between the first and the last one that ran, but did not run themselves,
+// are listed, too, up to a limit.
 #include <Zydis/Zydis.h>
 #include <elf.h>
 #include <stdlib.h>
@@ -23,16 +23,16 @@ enum {
     GAP = 64,          // bytes without counts that are still listed
     INSNS_MAX = 40000, // of one function: a section must fit a block
     SECTION_AIM_CODE = 1 << 20,
-    FOREIGN_MAX = 1 << 20, // bytes of a function that objdump lists
+    FOREIGN_MAX = 1 << 20, // bytes of a function that objdump may list
 };
 
 struct report_object {
     const char *name;
     enum texts_state state;
-    int fd;            // of one for objdump
+    int fd;            // of an object for objdump
     const uint8_t *at; // mapped
     size_t size;
-    bool foreign; // objdump's
+    bool foreign; // of a processor that Zydis does not know: objdump reads it
 };
 
 // ---- Object files ----
@@ -106,7 +106,7 @@ static const uint8_t *bytes_at(const struct report_object *o, uint64_t addr, siz
 
 // ---- Disassembly ----
 
-// Instructions by their bytes: each is formatted once.
+// An instruction, found by its bytes: each is formatted once.
 struct word {
     uint64_t hash;
     size_t at, size; // in `code`
@@ -149,7 +149,7 @@ static void put_line(struct buf *to, ZydisFormatter *f, const ZydisDecodedInstru
 {
     char text[256] = "";
 
-    // Without an address: what is relative is shown so, and the text is that of the bytes alone.
+    // No address: relative operands stay relative, and the text depends on the bytes alone.
     if (!insn || !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
                      f, insn, operand, insn->operand_count_visible, text, sizeof(text),
                      ZYDIS_RUNTIME_ADDRESS_NONE, NULL)))
@@ -158,8 +158,8 @@ static void put_line(struct buf *to, ZydisFormatter *f, const ZydisDecodedInstru
     buf_byte(to, '\n');
 }
 
-// The number of the word of these bytes (and this text, where one is given), perhaps a new one, of
-// which the text is still to be put: *is_new.
+// The number of the word of these bytes (and this text, if given). *is_new: it is new, and the
+// caller adds its text.
 static uint32_t word_of(struct listing *l, const uint8_t *bytes, size_t n, const char *text,
                         bool *is_new)
 {
@@ -193,7 +193,7 @@ static void put_at(struct listing *l, uint64_t addr, size_t n, uint32_t word)
     l->at = addr + n;
 }
 
-// One instruction, or a byte that is none. Returns its length.
+// One instruction, or one byte that is not an instruction. Returns its length.
 static size_t put_insn(struct listing *l, const uint8_t *bytes, size_t size, uint64_t addr)
 {
     ZydisDecoderContext context;
@@ -216,12 +216,12 @@ static size_t put_insn(struct listing *l, const uint8_t *bytes, size_t size, uin
 }
 
 // The bytes that objdump shows, up to the tab behind them.
-static size_t get_bytes(const char **at, uint8_t *out, size_t room)
+static size_t get_bytes(const char **at, uint8_t *out, size_t max)
 {
     size_t n = 0;
     char pair[3] = "";
 
-    while (**at && **at != '\t' && n < room) {
+    while (**at && **at != '\t' && n < max) {
         if (**at == ' ') {
             ++*at;
             continue;
@@ -234,7 +234,7 @@ static size_t get_bytes(const char **at, uint8_t *out, size_t room)
     return n;
 }
 
-// One line of objdump; false: it is no instruction.
+// One line of objdump; false: not an instruction.
 static bool put_dumped(struct listing *l, char *line)
 {
     char *end;
@@ -249,7 +249,7 @@ static bool put_dumped(struct listing *l, char *line)
     if (n == 0 || *at != '\t')
         return false;
     char *text = (char *)at + 1;
-    for (char *s = text; *s; s++) // a tab stands between name and operands
+    for (char *s = text; *s; s++) // objdump separates name and operands by a tab
         if (*s == '\t')
             *s = ' ';
     uint32_t word = word_of(l, bytes, n, text, &is_new);
@@ -295,7 +295,7 @@ static int by_address(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-// The instructions of a function; their number.
+// The instructions of a function; returns their number.
 static uint32_t put_function(struct report *r, struct listing *l, const struct report_object *o,
                              uint32_t func, uint64_t first_addr)
 {
@@ -305,20 +305,20 @@ static uint32_t put_function(struct report *r, struct listing *l, const struct r
     uint32_t count = 0;
 
     memcpy(known, found, n * sizeof(*known));
-    qsort(known, n, sizeof(*known), by_address); // of several parts
+    qsort(known, n, sizeof(*known), by_address); // they come from several parts
     l->at = first_addr;
     for (size_t i = 0; i < n && count < INSNS_MAX; i++) {
-        // What lies between, from the end of the one before on.
+        // Begins at the end of the instruction before, where the gap is small.
         uint64_t addr = count && next < known[i] && known[i] - next <= GAP ? next : known[i];
         if (count && addr < next)
-            continue; // the same again
+            continue; // a duplicate
         for (bool last = false; !last && count < INSNS_MAX; count++) {
             size_t size = 0;
             const uint8_t *bytes = bytes_at(o, addr, &size);
             last = addr == known[i];
             if (!bytes)
                 break;
-            // What does not run must not reach into what does.
+            // An instruction that did not run must not overlap one that did.
             if (!last && size > known[i] - addr)
                 size = (size_t)(known[i] - addr);
             addr += put_insn(l, bytes, size, addr);

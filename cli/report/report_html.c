@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The HTML file: the page, which the build embedded, with its marks filled in: the title, what
-// stands there without JavaScript, the first block, the others. Whatever a profile holds is escaped
+// The HTML file: the page, which the build embedded, with its marks filled in: the title, the
+// content without JavaScript, the first block, the other blocks. All data of a profile is escaped
 // here, or is base64.
 #include <string.h>
 
@@ -11,11 +11,11 @@
 #include "cli/report/report.h"
 
 enum {
-    FUNCTIONS = 50,  // without JavaScript
-    NAME_BYTES = 300 // of a name; the page shows all of it
+    FUNCTIONS = 50,  // rows of the table without JavaScript
+    NAME_BYTES = 300 // of a name in it; the page itself shows whole names
 };
 
-// Of `ld -r -b binary`; absent when the page's tools were, and then their addresses are 0.
+// Symbols from `ld -r -b binary`; where the tools for the page were missing, their addresses are 0.
 extern const char _binary_quern_page_html_start[] __attribute__((weak));
 extern const char _binary_quern_page_html_end[] __attribute__((weak));
 extern const char _binary_quern_reader_base64_start[] __attribute__((weak));
@@ -63,7 +63,7 @@ static size_t utf8(const unsigned char *s, size_t n)
     return 0;
 }
 
-// Escaped; what is no text becomes U+FFFD; cut when it is long.
+// Escaped text; bytes that are not UTF-8 become U+FFFD; long text is cut.
 static void put_text(FILE *f, const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -86,7 +86,7 @@ static void put_text(FILE *f, const char *text)
         fputs("\xe2\x80\xa6", f);
 }
 
-// A name, which does not change the direction of what stands around it.
+// A name, isolated so that it cannot change the direction of the text around it.
 static void put_name(FILE *f, const char *text)
 {
     fputs("<bdi>", f);
@@ -264,7 +264,7 @@ void report_html_write(FILE *f, const void *report)
     for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
         const char *mark = memmem(at, (size_t)(end - at), marks[i].mark, strlen(marks[i].mark));
         if (!mark)
-            die(UTIL_USAGE, "the page in this program has no %s; build it anew", marks[i].mark);
+            die(UTIL_USAGE, "the page in this program has no %s; build quern again", marks[i].mark);
         fwrite(at, 1, (size_t)(mark - at), f);
         marks[i].put(f, r);
         at = mark + strlen(marks[i].mark);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The options of `quern report`. Called by report.c first of all.
+// The options of `quern report`. Called first by report.c.
 #include "cli/report/report.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ const struct options report_options_table = {
     .rows = sizeof(rows) / sizeof(*rows),
 };
 
-// A page into which profiles are dropped: what is about a profile is for the page to choose.
+// An empty page has no profile yet: options about a profile are refused.
 static void check_empty(struct report *r)
 {
     const struct option_list *include = &r->side[0].include, *old = &r->side[1].include;
@@ -97,7 +97,7 @@ void report_options_read(struct report *r, int argc, char **argv)
     else if (r->side[0].path_count == 0)
         die(UTIL_USAGE, "no profile given; see '%s --help'", r->command);
     if (r->series && r->base)
-        die(UTIL_USAGE, "--series: the runs stand beside each other; --base cannot be another one");
+        die(UTIL_USAGE, "--series: not with --base: it compares the runs with each other");
     if (r->series && r->side[0].path_count < 2)
         die(UTIL_USAGE, "--series: name two profiles or more");
     if (r->base) {

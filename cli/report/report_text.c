@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Sources of a report: finds the files where costs are, reads them, aligns the two versions of a
-// comparison, and makes the sections of them. A file that is not found, or left out, gets a section
-// that says so.
+// Sources of a report: finds and reads the files that have costs, aligns the two versions of a
+// comparison, and writes the sections. A file that is not found, or left out, gets a section that
+// says so.
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +115,7 @@ static void put_source(struct report *r, uint32_t file, unsigned side, unsigned 
     buf_free(&pieces);
 }
 
-// The runs of equal lines; of the base only the others are wanted.
+// The runs of equal lines; of the base only the other lines are stored.
 static void put_align(struct report *r, uint32_t file, const struct source *now,
                       const struct source *old, uint8_t *wanted_old)
 {

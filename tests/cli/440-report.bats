@@ -69,7 +69,7 @@ quern: searched below c, those of the base"
 @test "--empty: where the page is written" {
     quern report --empty
     case $messages in
-    "quern: --empty: this quern was built without what reads profiles in a page"*) [ "$status" = 2 ] ;;
+    "quern: --empty: this quern was built without the page's reader of profiles"*) [ "$status" = 2 ] ;;
     *)
         [ "$status" = 0 ]
         same "$(ls)" quern-report.html
@@ -91,7 +91,7 @@ quern: searched below c, those of the base"
     sources="quern: out.html: 0 sources are in it, 2 not found
 quern: file1.c: not found
 quern: file2.c: not found
-quern: sources were searched by their names only; -I DIR adds a folder to search"
+quern: sources were searched for at the paths in the profile only; -I DIR adds a folder"
     PATH=$PWD/bin:$PATH quern report --open -o out.html "$CALLS"
     [ "$status" = 0 ]
     same "$messages" "$sources"

@@ -39,7 +39,7 @@ quern: pipe: not found
 quern: /dev/zero: not found
 quern: folder: not found
 quern: folder/: not found
-quern: sources were searched by their names only; -I DIR adds a folder to search
+quern: sources were searched for at the paths in the profile only; -I DIR adds a folder
 quern: 4 of 4 object files are not there: their instructions are left out"
     run_quern annotate --asm --threshold=100 p < /dev/zero
     same "$(grep -c '^(the object file is not there: addresses only)$' stdout)" 4
@@ -50,7 +50,7 @@ quern: 4 of 4 object files are not there: their instructions are left out"
     profile_of pipe > one
     profile_of > none
     run_quern diff --by=line none one
-    [[ "$output" == *"of which the two versions were not found:"*"  pipe" ]]
+    [[ "$output" == *"whose two versions were not found:"*"  pipe" ]]
 }
 
 # Whoever opens a pipe for reading lets the one who writes to it go on.
