@@ -332,7 +332,7 @@ static const struct option rows[] = {
 
 const struct options doctor_options_table = {
     .usage = "[options]",
-    .about = "Says what this machine has of what Quern needs, and what to install or change.",
+    .about = "Checks what Quern needs on this machine, and says what to install or change.",
     .below = "Exit status: 0, or 1 when something is missing (\"no\").",
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),
