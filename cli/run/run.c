@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // `quern run`: reads the options, finds the program, creates the spool and executes the engine in
-// its own process, which the program's caller sees from the first to the last moment. What happens
-// after the program ended is in finish.c.
+// its own process: the caller of the program sees one process from beginning to end. What follows
+// the end of the program is in finish/.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,7 +31,7 @@ char *run_beside(const char *self, const char *name)
     return path;
 }
 
-// Where it should be; to be freed.
+// Where the engine should be; to be freed.
 static char *engine_path(const char *self)
 {
     const char *given = getenv("QUERN_ENGINE");
@@ -69,13 +69,13 @@ static char *find_engine(const char *self)
     char *engine = engine_path(self), *found = executable(engine);
 
     if (!found)
-        die(UTIL_USAGE, "%s: the engine: %s; QUERN_ENGINE names another one", engine,
+        die(UTIL_USAGE, "%s: the engine: %s; set QUERN_ENGINE to its path", engine,
             strerror(errno));
     free(engine);
     return found;
 }
 
-// Who finishes what the quick finisher cannot: this program, or the one that has all of it.
+// The program that finishes what the quick finisher cannot: this one, or quern-whole.
 static char *find_whole(const char *self)
 {
     char *path, *found;
@@ -85,12 +85,12 @@ static char *find_whole(const char *self)
     path = run_beside(self, RUN_WHOLE);
     found = executable(path);
     if (!found)
-        die(UTIL_USAGE, "%s, which writes profiles: %s", path, strerror(errno));
+        die(UTIL_USAGE, "%s: %s; it writes profiles: install quern again", path, strerror(errno));
     free(path);
     return found;
 }
 
-// The quick finisher, which lies beside the engine; NULL: there is none.
+// The quick finisher, beside the engine; NULL: there is none.
 static char *find_finisher(const char *engine)
 {
     char *dir = util_dirname(engine), *path = xasprintf("%s/quern-finish", dir);
@@ -101,8 +101,8 @@ static char *find_finisher(const char *engine)
     return found;
 }
 
-// A name given relative to the working directory, for use after the program may have changed it;
-// still with its %p.
+// A name relative to the working directory, made absolute: the program may change the directory. %p
+// stays.
 static char *absolute_name(const char *cwd, const char *name)
 {
     char *escaped, *s;
@@ -123,7 +123,7 @@ static void check_name(const char *name, const char *what)
         free(name_expand_or_die(name, getpid(), what));
 }
 
-// Beside the profile, unless that is a device or the like.
+// The folder of the profile, unless that is a device or the like.
 static char *spool_folder(const struct run_options *o, const char *cwd, const char *expanded)
 {
     struct stat st;
@@ -146,7 +146,7 @@ static void make_tree(const char *tree)
         tree, strerror(errno));
 }
 
-// The engine makes no folders.
+// Creates the folder: the engine does not.
 static char *translation_cache(const struct run_options *o, const char *cwd)
 {
     char *folder = name_cache_folder(o->translation_cache, cwd);
@@ -192,7 +192,7 @@ static int open_log(const char *name, const char *number)
     return high;
 }
 
-// The command as it could be typed again.
+// The command, quoted for a shell.
 static char *quoted(char **argv)
 {
     size_t n = 1;
@@ -231,8 +231,8 @@ static void banner(int log_fd, const char *command, const char *caches, const ch
     }
 }
 
-// From here to the engine's own start a signal would end the process with an empty spool left
-// behind. The mask so far.
+// Blocks signals until the engine has started: one in between would end the process and leave an
+// empty spool. Returns the old mask.
 static uint64_t block_signals(void)
 {
     static const int synchronous[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
@@ -249,8 +249,8 @@ static uint64_t block_signals(void)
     return mask;
 }
 
-// Rules that say of every function what holds without them cost nothing: the last of a kind counts.
-static bool rules_say_anything(const struct run_options *o)
+// Do the rules differ from the defaults? The last rule of a kind for all functions counts.
+static bool has_rules(const struct run_options *o)
 {
     unsigned long long callers = 0, recs = 1;
 
@@ -264,7 +264,7 @@ static bool rules_say_anything(const struct run_options *o)
     return callers != 0 || recs != 1;
 }
 
-// What is written is what was recorded.
+// A trace needs the records of a replay.
 static void check_trace(const struct run_options *o)
 {
     if (o->replay == 1)
@@ -286,14 +286,14 @@ static void check_trace(const struct run_options *o)
             o->trace_refs);
 }
 
-// The file is there, empty, or the run does not begin: the engine could only warn.
+// Creates the empty file, or ends here: later the engine could only warn.
 static void make_trace(const char *name)
 {
     char *path = name_expand_or_die(name, getpid(), "--trace-refs");
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666), e = errno;
     struct stat st;
 
-    // A pipe, with somebody at its other end or not: pieces are written at their places there.
+    // A pipe, with a reader or without: chunks are written at offsets.
     if (fd < 0 ? e == ENXIO : fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
         die(UTIL_USAGE, "%s: a reference trace cannot be written to a pipe", path);
     if (fd < 0)
@@ -333,7 +333,7 @@ void run_start(const struct run_options *options, char **given)
     if (o.log && o.log_fd)
         die(UTIL_USAGE, "--log-fd=%s: not with --log-file=%s; leave one of them out", o.log_fd,
             o.log);
-    if (rules_say_anything(&o) || (o.flags & SPOOL_F_NOT_COLLECTING))
+    if (has_rules(&o) || (o.flags & SPOOL_F_NOT_COLLECTING))
         o.flags |= SPOOL_F_CONTEXTS;
     if ((o.flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD)) &&
         (o.replay == 2 || o.replay == 3))
@@ -347,8 +347,8 @@ void run_start(const struct run_options *options, char **given)
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         run_pin(&o);
     else if (o.env.count)
-        die(UTIL_USAGE, "--env is for --reproducible=yes; env(1) is for all else");
-    if (o.flags & SPOOL_F_COUNTED) // the vDSO tells the time by the counter that stands still
+        die(UTIL_USAGE, "--env: only with --reproducible=yes; without it use env(1)");
+    if (o.flags & SPOOL_F_COUNTED) // the vDSO would compute the time from the virtual TSC
         o.flags |= SPOOL_F_NO_VDSO;
     if (o.cpu.given)
         run_cpu_caches(&o.cpu, &o.caches);
@@ -367,7 +367,7 @@ void run_start(const struct run_options *options, char **given)
                                                           : "cachegrind.out.%p");
     dump = absolute_name(cwd, o.dump_counts);
     log = absolute_name(cwd, o.log);
-    // As given first, for the sake of the message.
+    // Checked as given, so that messages show it as given.
     check_name(o.output, "--cachegrind-out-file");
     check_name(o.dump_counts, "--dump-counts");
     check_name(o.dump_code, "--dump-code");
@@ -385,7 +385,7 @@ void run_start(const struct run_options *options, char **given)
         o.flags |= SPOOL_F_TRACE_CHILDREN;
         tree = xasprintf("%s/quern.tree.%ld", folder, (long)getpid());
         free(output);
-        output = name_escape(expanded); // of every process the same
+        output = name_escape(expanded); // the same for every process
     }
     log_fd = open_log(log, o.log_fd);
 
@@ -405,7 +405,7 @@ void run_start(const struct run_options *options, char **given)
         in.start_mask = 0;
     while (program.argv[n])
         n++;
-    // What takes memory comes before there is a spool that would be left.
+    // Allocated before the spool exists: a failure would leave it behind.
     client = xcalloc(n + 3, sizeof(*client));
     command = quoted(given);
     if (o.flags & SPOOL_F_CACHE_SIM)

@@ -12,14 +12,14 @@
 #include "cli/options/options.h"
 #include "share/spool.h"
 
-// Descriptors of ours that the client lives beside are not below this number: programs expect
+// Our descriptors that stay open while the client runs are not below this number: programs expect
 // theirs in order.
 enum { RUN_FD_MIN = 10 };
 
-// A copy of a descriptor that is not below that number, unless the limit is; -1 with errno.
+// A copy of a descriptor, not below RUN_FD_MIN unless the limit is; -1 with errno.
 int run_fd_copy(int fd);
 
-// One cache as asked for or found.
+// One cache, given or detected.
 struct run_cache {
     struct spool_geometry g;
     bool given; // by an option
@@ -27,15 +27,15 @@ struct run_cache {
 
 struct run_caches {
     struct run_cache i1, d1, ll;
-    const char *source; // where those that were not given come from: "CPUID leaf 4", ...
+    const char *source; // of those that were not given: "CPUID leaf 4", ...
     unsigned ll_level;  // 2 or 3 where detected; 0 otherwise
 };
 
 // The processor that the program is shown.
 struct run_cpu {
     bool chosen;
-    const char *given; // as the option has it; NULL: the machine's own
-    const char *word;  // the level that it is a model of
+    const char *given; // value of the option; NULL: this machine's processor
+    const char *word;  // the level of the model
     struct spool_geometry i1, d1, ll;
     unsigned ll_level;
     uint32_t max_leaf;
@@ -62,8 +62,8 @@ struct run_options {
     size_t env_bytes;
     char *rules; // of functions, as the spool has them (SPOOL_RULE_CALLERS)
     size_t patterns_bytes, rules_count;
-    int spool_fd;       // a spool that the caller has made and keeps (quern stat); 0: none
-    uint64_t cache_kib; // these three fit 32 bits
+    int spool_fd;       // a spool that the caller owns (quern stat); 0: none
+    uint64_t cache_kib; // these three fit in 32 bits
     uint64_t stress_us;
     uint64_t stress_flush;
     uint64_t every_blocks; // --dump-every-bb
@@ -73,17 +73,17 @@ struct run_options {
 // run_options.c: reads argv[1..]; returns the program and its arguments. Ends the process on wrong
 // usage, and after --help.
 char **run_options_read(struct run_options *o, int argc, char **argv);
-// What follows from several fields, once all options are read.
+// Sets what depends on several fields, once all options are read.
 void run_options_settle(struct run_options *o);
 
-// run.c: executes the engine for the program `given` and its arguments. Ends the process when that
-// cannot be.
+// run.c: executes the engine for the program `given` and its arguments. Ends the process on an
+// error.
 _Noreturn void run_start(const struct run_options *options, char **given);
 
 // The engine, to be freed; NULL: there is none.
 char *run_engine(void);
-// The path of a program of ours that is not for users, seen from one that is, or from RUN_WHOLE
-// beside it; to be freed.
+// The path of an internal program, seen from one for users (`self`), or from RUN_WHOLE beside it;
+// to be freed.
 #define RUN_WHOLE "quern-whole" // quern with all its commands (cli/front/front.c)
 char *run_beside(const char *self, const char *name);
 
@@ -92,45 +92,45 @@ struct run_program {
     char *path;  // absolute
     char **argv; // NULL-terminated; differs from the user's only for a script without #!
 };
-// Ends the process with UTIL_NOTFOUND or UTIL_CANNOT and a sentence when it cannot be profiled.
+// Ends the process with UTIL_NOTFOUND or UTIL_CANNOT and a message when it cannot be profiled.
 struct run_program run_program_find(char **argv);
-// NULL, or why the program of this path cannot be profiled: a sentence to be freed.
+// NULL, or why the program of this path cannot be profiled, to be freed.
 char *run_program_fault(const char *path);
 
 // run_options.c: the value of a cache option, for tables of options.
 void run_options_cache(void *field, const struct option *o, const char *value);
 
-// run_machine.c: eax, ebx, ecx and edx of a leaf, all 0 where there is none; the states that the
-// kernel has enabled.
+// run_machine.c: eax, ebx, ecx and edx of a leaf, all 0 where it does not exist; the states that
+// the kernel has enabled.
 void run_machine_cpuid(uint32_t leaf, uint32_t sub, uint32_t r[4]);
 uint64_t run_machine_xcr0(void);
 
-// run_cpu.c: reads --cpu. Ends the process when the value is none, or this machine cannot.
+// run_cpu.c: reads --cpu. Ends the process when the value is wrong, or the machine lacks a feature.
 void run_cpu_read(struct run_cpu *cpu, const char *name, const char *value);
 void run_cpu_option(void *field, const struct option *o, const char *value);
 // The caches of the model for those that were not given.
 void run_cpu_caches(const struct run_cpu *cpu, struct run_caches *c);
-// Whether this machine's processor has a feature of share/cpu.h, and the kernel what it needs; the
-// highest level of the psABI that both have: not by /proc/cpuinfo, where some kernels leave out
-// what they hide without effect.
+// Has this machine's processor a feature of share/cpu.h, and does the kernel support it? And the
+// highest level of the psABI of both. Not by /proc/cpuinfo: some kernels leave out features there
+// that programs can use all the same.
 bool run_cpu_machine_has(unsigned feature);
 const char *run_cpu_machine_level(void);
-// What /proc/cpuinfo says of one processor behind its number; to be freed.
+// The text of /proc/cpuinfo for one processor, behind its number; to be freed.
 char *run_cpu_info(const struct run_cpu *cpu);
 
 // run_pin.c: pins what --reproducible=yes pins, in the options and in this process. Ends the
-// process where that cannot be.
+// process on an error.
 void run_pin(struct run_options *o);
 
-// run_cache.c Fills in the caches that were not given from the processor (or the default) and says
-// which source it was.
+// run_cache.c: fills in the caches that were not given from the processor (or the default), and
+// notes the source.
 void run_cache_detect(struct run_caches *c);
-// "SIZE,ASSOC,LINE" of an option. False with what is wrong in err.
+// "SIZE,ASSOC,LINE" of an option. False: err says what is wrong.
 bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size_t err_size);
-// Replaces what cannot be simulated by the nearest that can; the sentence about it, to be freed, or
-// NULL.
+// Replaces a cache that cannot be simulated by the nearest that can. Returns a message about it, to
+// be freed, or NULL.
 char *run_cache_fit(struct spool_geometry *g, const char *name);
-// The one line that says which caches are simulated and why. To be freed.
+// The line that says which caches are simulated and why. To be freed.
 char *run_cache_sentence(const struct run_caches *c);
 
 // run_spool.c: what the spool of a new run needs.
@@ -147,7 +147,7 @@ struct run_spool {
     uint64_t start_mask; // signals that the program starts with blocked
 };
 // The fd of the new spool, its path in *path (to be freed). Ends the process when it cannot be
-// made.
+// created.
 int run_spool_create(const struct run_spool *in, char **path);
 
 // The desc: lines of a run, newline separated. To be freed.

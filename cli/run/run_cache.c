@@ -22,7 +22,7 @@ static const struct spool_geometry default_i1 = { 65536, 2, 64 };
 static const struct spool_geometry default_d1 = { 65536, 2, 64 };
 static const struct spool_geometry default_ll = { 262144, 8, 64 };
 
-// What a source said: a size of 0 for what it did not say.
+// The caches from one source; size 0: it does not describe the cache.
 struct found {
     struct spool_geometry i1, d1, ll;
     unsigned ll_level;

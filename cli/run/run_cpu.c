@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// --cpu: the processor that the program is shown. Reads the option, makes sure that this machine
-// can do what is shown, and makes the table of CPUID from which the engine answers. Called by
-// run_options.c and run.c.
+// --cpu: the processor that the program is shown. Reads the option, checks that this machine has
+// the features, and makes the table from which the engine answers CPUID. Called by run_options.c
+// and run.c.
 //
-// One model for each level of the x86-64 psABI: the first processor of a large series that has the
-// level. Of its CPUID the features are those of the level alone, its topology is one core, and its
-// caches, which are then simulated, too, unless others are given.
+// Each level of the x86-64 psABI has a model: the first processor of a large series that has the
+// level. The table has the features of the level only, a topology of one core, and the caches of
+// the model, which are simulated unless others are given.
 #include "cli/run/run.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct model {
     const char *vendor, *brand;
     uint32_t signature;
     uint32_t max_leaf;
-    struct spool_geometry i1, d1, l2, l3; // without l3 l2 is the last
+    struct spool_geometry i1, d1, l2, l3; // without an l3, l2 is the last level
 };
 
 // AMD: BIOS and Kernel Developer's Guide for the AMD Athlon 64 and Opteron, 26094. Intel: SDM
@@ -175,7 +175,7 @@ static uint32_t four(const char *s)
     return v;
 }
 
-// The leaves whose second argument counts.
+// The leaves that depend on ecx.
 static uint32_t sub_of(uint32_t number, uint32_t sub)
 {
     return number == 4 || number == 7 || number == 0xb || number == 0xd ? sub : SPOOL_CPUID_ANY;
@@ -196,7 +196,7 @@ static void put_features(struct spool_cpu *c)
         reg[2] = &l->c;
         reg[3] = &l->d;
         *reg[w->reg] |= 1u << w->bit;
-        if (w->leaf == 7 && w->sub > 0) // how many there are
+        if (w->leaf == 7 && w->sub > 0) // the number of subleaves
             leaf(c, 7, 0)->a = w->sub;
     }
     if (cpu_set_has(&c->features, CPU_XSAVE))
@@ -237,9 +237,9 @@ static void put_caches(struct spool_cpu *c, const struct model *m)
     put(c, 0x80000006, SPOOL_CPUID_ANY, 0, 0, l2, 0);
 }
 
-// Leaf 0xd: of each state where it lies is the machine's to say, since its own xsave writes it.
-// That of AVX lies behind the header everywhere; those of AVX-512 lie 256 bytes lower on an AMD,
-// which has never had MPX before them.
+// Leaf 0xd: the offset of each state is that of the machine, since its own xsave writes it. AVX is
+// behind the header everywhere; AVX-512 is 256 bytes lower on an AMD, which has never had MPX
+// before it.
 static void put_states(struct spool_cpu *c)
 {
     uint32_t size = 576, r[4];
@@ -312,7 +312,7 @@ static unsigned find_feature(const char *word, size_t n)
     return CPU_NONE;
 }
 
-// A level or "x86-64", then features that it is to have, and with "-" in front not to have.
+// A level or "x86-64", then features to add, or with "-" in front to remove.
 void run_cpu_read(struct run_cpu *cpu, const char *name, const char *value)
 {
     const struct model *m = &models[0];
@@ -380,7 +380,7 @@ void run_cpu_caches(const struct run_cpu *cpu, struct run_caches *c)
 
 char *run_cpu_info(const struct run_cpu *cpu)
 {
-    // Bits 0 to 26 of leaf 1's edx, as the kernel names them, of BASE_EDX and BASE_EXT.
+    // The kernel's names of bits 0 to 26 of edx of leaf 1 (BASE_EDX), and of BASE_EXT.
     static const char base[] = "fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat "
                                "pse36 clflush mmx fxsr sse sse2 syscall nx lm";
     const struct spool_cpu *c = &cpu->table;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What this machine's processor and kernel say of themselves, and nothing that follows from it: the
-// caches (run_cache.c) and the processor that is shown (run_cpu.c) do not know whether they ask the
-// processor or a table of a unit test.
+// Reads CPUID and XCR0 of this machine, and concludes nothing: run_cache.c and run_cpu.c work the
+// same on a unit test's table of another processor.
 #include <cpuid.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 void run_machine_cpuid(uint32_t leaf, uint32_t sub, uint32_t r[4])
 {
     memset(r, 0, 4 * sizeof(*r));
-    // Beyond the highest an Intel answers with the highest, an AMD with zeros.
+    // Above the highest leaf an Intel answers with the highest one, an AMD with zeros.
     if (leaf <= (uint32_t)__get_cpuid_max(leaf & EXTENDED, NULL))
         __cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The options of `quern run`. Called by run.c before anything is done.
+// The options of `quern run`. Called first by run.c.
 #include "cli/run/run.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void kib(void *field, const struct option *o, const char *value)
     *(uint64_t *)field = n * unit / 1024;
 }
 
-// A rule for functions: its letter is the row's `bits`.
+// Adds a rule for functions: its letter is the row's `bits`.
 static void add_rule(struct run_options *r, const struct option *o, uint64_t n, const char *pattern)
 {
     char *text = xasprintf("%c%llu %s", (char)o->bits, (unsigned long long)n, pattern);
@@ -56,7 +56,7 @@ static void add_rule(struct run_options *r, const struct option *o, uint64_t n, 
     free(text);
 }
 
-// For every function.
+// A rule for every function.
 static void rule_for_all(void *field, const struct option *o, const char *value)
 {
     uint64_t n;
@@ -67,7 +67,7 @@ static void rule_for_all(void *field, const struct option *o, const char *value)
     add_rule(field, o, n, "");
 }
 
-// For those of a name.
+// A rule for the functions that match a pattern.
 static void rule(void *field, const struct option *o, const char *value)
 {
     struct run_options *r = field;
@@ -290,7 +290,7 @@ const struct options run_options_table = {
 
 void run_options_settle(struct run_options *o)
 {
-    if (o->trace_refs) // what is replayed one reference after the other is written, too
+    if (o->trace_refs) // only the replay of single references writes them
         o->flags |= SPOOL_F_REPLAY | SPOOL_F_NO_ROUTINES | SPOOL_F_BRANCH_SIM;
     else if (o->replay == 2)
         o->flags |= SPOOL_F_REPLAY;

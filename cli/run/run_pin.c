@@ -15,7 +15,7 @@
 #include "cli/base/util.h"
 #include "cli/options/options.h"
 
-// Of everything else in the environment the program sees what --env names.
+// Of its own environment the program sees only what --env names.
 static const char *const environment[] = {
     "LC_ALL=C",
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -85,15 +85,15 @@ void run_pin(struct run_options *o)
     static const unsigned long action[4]; // the kernel's: SIG_DFL, flags, restorer, mask
 
     if (o->flags & (SPOOL_F_ASLR | SPOOL_F_RANDOM))
-        die(UTIL_USAGE, "--reproducible=yes goes neither with --aslr=yes nor --at-random=kernel");
+        die(UTIL_USAGE, "--reproducible=yes: not with --aslr=yes or --at-random=kernel");
     o->flags |= SPOOL_F_NO_VDSO | SPOOL_F_COUNTED;
     if (!o->cpu.chosen)
         run_cpu_read(&o->cpu, "--reproducible=yes: --cpu", "x86-64-v2");
     make_environment(o);
     limit(RLIMIT_STACK, "stack", STACK_BYTES);
     limit(RLIMIT_NOFILE, "number of descriptors", DESCRIPTORS);
-    // Shells leave some ignored in what runs in the background. By the call itself: the library
-    // keeps two to itself.
+    // Shells start background jobs with some signals ignored. The system call itself: the C library
+    // reserves two signals.
     for (int sig = 1; sig < NSIG; sig++)
         syscall(SYS_rt_sigaction, sig, action, NULL, 8);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Finds the program as execvp does, and refuses with one sentence what cannot be profiled: a
-// folder, a 32-bit or foreign program, a truncated one, one whose interpreter is missing or that
-// changes the user. Called by run.c before anything is created; the engine checks again what it
-// loads.
+// Finds the program as execvp does, and refuses with a message what cannot be profiled: a folder, a
+// 32-bit or foreign program, a truncated one, one whose interpreter is missing or that changes the
+// user. Called by run.c before anything is created; the engine checks again what it loads.
 #include "cli/run/run.h"
 
 #include <elf.h>
@@ -26,7 +25,7 @@ static char *check(const char *path, int depth);
 static char *foreign(const Elf64_Ehdr *h, const char *path)
 {
     if (h->e_ident[EI_CLASS] == ELFCLASS32) {
-        // e_machine lies at the same place in both classes.
+        // e_machine has the same offset in both classes.
         if (h->e_machine == EM_386)
             return xasprintf("%s: a 32-bit program; only 64-bit x86-64 programs can be profiled",
                              path);
@@ -158,7 +157,7 @@ static char *check_script(char *line, const char *path, int depth)
     if (!*p)
         return xasprintf("%s: its first line is #! without an interpreter", path);
     if (depth >= SCRIPT_DEPTH_MAX)
-        return xasprintf("%s: more than %d #! interpreters in turn", path, SCRIPT_DEPTH_MAX);
+        return xasprintf("%s: more than %d #! interpreters in sequence", path, SCRIPT_DEPTH_MAX);
     if (stat(p, &st) != 0)
         return xasprintf("%s: its interpreter %s: %s", path, p, strerror(errno));
     fault = check(p, depth + 1);
@@ -169,13 +168,13 @@ static char *check_script(char *line, const char *path, int depth)
     return whole;
 }
 
-// What a shell would execute itself, since the kernel does not: text without a #! line.
+// Text without a #! line: the kernel refuses it, a shell executes it itself.
 static bool is_plain_text(const char *buf, size_t n)
 {
     return memchr(buf, '\0', n) == NULL;
 }
 
-// NULL: can be executed. A sentence: why not.
+// NULL: can be executed; else a message: why not.
 static char *check(const char *path, int depth)
 {
     char buf[512] = { 0 };
@@ -240,8 +239,8 @@ static bool needs_shell(const char *path)
     return got >= 0 && memcmp(buf, ELFMAG, SELFMAG) != 0 && memcmp(buf, "#!", 2) != 0;
 }
 
-// As execvp: the first candidate that can be executed; one that cannot be (a folder, no permission)
-// is remembered for the message while the search goes on.
+// As execvp: the first candidate that can be executed. One that cannot (a folder, no permission) is
+// remembered for the message while the search continues.
 static char *search(const char *name)
 {
     const char *path = getenv("PATH");
@@ -300,7 +299,7 @@ struct run_program run_program_find(char **argv)
     cwd = util_cwd();
     p.path = util_absolute(cwd, found);
     if (needs_shell(found)) {
-        // execvp runs what the kernel does not know with the shell.
+        // As execvp, runs with the shell what the kernel does not know.
         size_t n = 0;
 
         while (argv[n])

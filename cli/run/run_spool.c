@@ -17,7 +17,7 @@
 
 #include "cli/base/util.h"
 
-// The text area while it is being filled.
+// The text area during its construction.
 struct text {
     struct spool_header *h;
     char *base;
@@ -78,11 +78,11 @@ int run_fd_copy(int fd)
 {
     int high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
 
-    // A limit below that: the first that is free behind the standard streams.
+    // The limit is lower: the first free descriptor behind the standard streams.
     return high < 0 && errno == EINVAL ? fcntl(fd, F_DUPFD, STDERR_FILENO + 1) : high;
 }
 
-// Moves it: never one of the standard streams, should they be closed.
+// Moves the descriptor up: never one of the standard streams, should they be closed.
 static int fd_high(int fd)
 {
     int high = run_fd_copy(fd);
@@ -93,16 +93,16 @@ static int fd_high(int fd)
     return high;
 }
 
-static const char *made; // a spool that no engine has begun
+static const char *made; // a spool that no engine uses yet
 
-// Whatever ends this process before the engine takes its place.
+// Removes the spool when this process ends before the engine starts.
 static void give_up(void)
 {
     if (made)
         unlink(made);
 }
 
-// A name of its own even when a killed run with the same process id left its spool there.
+// Creates the spool under a new name, even if a killed run with the same process id left one.
 // `number`: the process id, or 0 with --reproducible, where the program may see the name.
 static int create(const char *dir, long number, char **path)
 {
@@ -127,16 +127,16 @@ static int create(const char *dir, long number, char **path)
     return -1;
 }
 
-// The caller's, under the name by which it can be opened anew while the caller lives: the engine
-// does that where the program closes every descriptor.
+// The caller's spool, with a path by which it can be opened again while the caller lives: the
+// engine does so where the program closes every descriptor.
 static int take(int fd, char **path)
 {
     *path = xasprintf("/proc/%ld/fd/%d", (long)getppid(), fd);
     return fd;
 }
 
-// With a limit on the size of files the kernel lets the engine grow its file no further, whoever
-// set it: a soft one is lifted, here and there, for the time that it takes.
+// The kernel applies a limit on the size of files to the engine, too: the soft limit is raised
+// while the file grows, here and in the engine.
 static int make_large(int fd, off_t size)
 {
     struct rlimit limit, lifted;
@@ -179,7 +179,7 @@ static char *map_head(int fd, const char *path)
     map = mmap(NULL, SPOOL_MAPS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
         die(UTIL_USAGE, "%s: cannot map the spool: %s", path, strerror(errno));
-    // Holes: reading ahead would only clear memory.
+    // The file is sparse: reading ahead would only clear memory.
     madvise(map, SPOOL_MAPS_OFF, MADV_RANDOM);
     return map;
 }
@@ -200,7 +200,7 @@ int run_spool_create(const struct run_spool *in, char **path)
             "%s: cannot create the spool: %s; choose another folder with "
             "--cachegrind-out-file= or --spool-dir=",
             *path, strerror(errno));
-    // A limit on the size of files must give the sentence below, not a signal.
+    // A limit on the size of files must give a message, not a signal.
     old = signal(SIGXFSZ, SIG_IGN);
     map = map_head(fd, *path);
     signal(SIGXFSZ, old);
@@ -262,7 +262,7 @@ int run_spool_create(const struct run_spool *in, char **path)
         h->s_env = text_add_bytes(&t, o->env_text, o->env_bytes);
         h->env_bytes = (uint32_t)o->env_bytes;
     }
-    // Last: a file without it is no spool.
+    // Written last: a file without it is not a spool.
     h->magic = SPOOL_MAGIC;
     munmap(map, SPOOL_MAPS_OFF);
     free(cmd);

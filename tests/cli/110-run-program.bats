@@ -154,7 +154,7 @@ not profiled; a copy without that mode bit can be" ./prog
     printf '#!%s/script.sh\n' "$PWD" > script.sh
     quern run ./script.sh
     [ "$status" = 126 ]
-    [[ "$messages" == *"more than 5 #! interpreters in turn" ]]
+    [[ "$messages" == *"more than 5 #! interpreters in sequence" ]]
 }
 
 @test "scripts run, with and without a #! line" {
@@ -178,8 +178,8 @@ not profiled; a copy without that mode bit can be" ./prog
 @test "a missing engine" {
     QUERN_ENGINE=/no/engine quern run true
     [ "$status" = 2 ]
-    same "$messages" "quern: /no/engine: the engine: No such file or directory; QUERN_ENGINE \
-names another one"
+    same "$messages" "quern: /no/engine: the engine: No such file or directory; set QUERN_ENGINE \
+to its path"
     [ -z "$(ls | grep spool)" ]
 }
 

@@ -33,7 +33,7 @@ E="
     same "$(tr '\0' '\n' < stdout | tail -n 1)" "A=B"
     quern run --env=OTHER true
     [ "$status" = 2 ]
-    same "$messages" "quern: --env is for --reproducible=yes; env(1) is for all else"
+    same "$messages" "quern: --env: only with --reproducible=yes; without it use env(1)"
     pinned --env==1 env
     [ "$status" = 2 ]
 }
@@ -95,7 +95,7 @@ END_C
     real
     quern run --reproducible=yes --aslr=yes true
     [ "$status" = 2 ]
-    same "$messages" "quern: --reproducible=yes goes neither with --aslr=yes nor --at-random=kernel"
+    same "$messages" "quern: --reproducible=yes: not with --aslr=yes or --at-random=kernel"
     ulimit -Ss 4096
     ulimit -Hs 4096
     quern run --reproducible=yes true
