@@ -12,7 +12,7 @@
 #include "cli/base/util.h"
 #include "cli/cli.h"
 
-// Is a program meant by its number, or by the end of its path?
+// Does the word name the program: its process id, or the end of its path?
 static bool is_meant(const struct control_run *r, const char *word)
 {
     size_t n = strlen(r->program), m = strlen(word);
@@ -60,7 +60,7 @@ static void check_words(const struct control_run *run, size_t n, char **word)
     }
 }
 
-// What is to be asked; -1: nothing.
+// The request (enum spool_ask); -1: none.
 static int request(const struct control *c)
 {
     return c->dump         ? SPOOL_ASK_DUMP
@@ -71,7 +71,7 @@ static int request(const struct control *c)
                            : -1;
 }
 
-// One program. False after a message.
+// Serves one program. False after a message.
 static bool control_one(const struct control *c, struct control_run *r)
 {
     int what = request(c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of `quern control` share: what is asked, and the programs that it is asked of.
+// What the files of `quern control` share: the options, and the programs that get requests.
 #ifndef QUERN_CLI_CONTROL_H
 #define QUERN_CLI_CONTROL_H
 
@@ -14,7 +14,7 @@
 struct control {
     bool stat, back, dump, zero, kill, verbose;
     bool events;
-    const char *names; // of the events, with commas between them; NULL: all
+    const char *names; // of the events, separated by commas; NULL: all
     const char *hint;
     uint32_t instr; // 1 on, 2 off
     const char *folder;
@@ -22,23 +22,23 @@ struct control {
     struct option_list unused;
 };
 
-// A program that runs under quern: its spool, open for writing, and what its header said when it
-// was found. What is in a spool is its owner's, who may not be the caller and may change it at any
-// time: so it is read once. Requests alone go through `live`, which is mapped.
+// A program that runs under quern: its spool, open for writing, and fields of its header. The owner
+// of a spool may be another user and may change it at any time: so the header is read once. Only
+// requests go through `live`, the mapped header.
 struct control_run {
     pid_t pid;
     int fd;
     struct spool_header h;
-    struct spool_header *live; // the file may be cut off: control_ask()
+    struct spool_header *live; // the file may be truncated: control_ask()
     char *command, *program, *spool;
 };
 
-// The operands: numbers of processes or names of programs.
+// Returns the operands: process ids or names of programs.
 char **control_options_read(struct control *c, int argc, char **argv);
 
-// All programs of this user that run under quern, by their numbers; *count of them.
+// All programs of this user that run under quern, sorted by process id; *count of them.
 struct control_run *control_find(size_t *count);
-// Asks for something (enum spool_ask) and waits until it is done. NULL, or why it is not, to be
+// Sends a request (enum spool_ask) and waits until it is done. NULL, or why it is not done, to be
 // freed.
 char *control_ask(struct control_run *r, uint32_t what, const char *hint);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The programs that run under quern, and the way to them: a request is written into the spool,
-// which this user alone may open, and a signal that only the engine sees makes one of the threads
-// look at it. A thread that runs is asked first; then those that wait in the kernel, one after
-// another.
+// Finds the programs that run under quern, and sends them requests: a request is written into the
+// spool, which only this user may open, and a signal that only the engine sees makes a thread read
+// it. Running threads get the signal first, then those that wait in the kernel, one after another.
 #include "cli/control/control.h"
 
 #include <dirent.h>
@@ -25,14 +24,14 @@
 #include "cli/files/running.h"
 
 enum {
-    TAKE_MS = 10000, // until which a thread must have taken a request
-    STEP_MS = 10,    // between two of them that are asked, twice as long in each further round
+    TAKE_MS = 10000, // time in which a thread must take a request
+    STEP_MS = 10,    // from one thread to the next; doubled in each further round
     LONGEST_MS = 640,
 };
 
 // ---- Programs ----
 
-// A string of the spool; "" where there is none. To be freed.
+// A string of the spool, or "". To be freed.
 static char *text_at(const struct control_run *r, uint32_t at)
 {
     uint64_t used = r->h.text_used < SPOOL_TEXT_SIZE ? r->h.text_used : SPOOL_TEXT_SIZE;
@@ -44,7 +43,7 @@ static char *text_at(const struct control_run *r, uint32_t at)
     return xrealloc(text, strlen(text) + 1);
 }
 
-// Its command line is what the spool says. False: the process is another that has it mapped.
+// Command line and program come from the spool. False: no spool, or that of another process.
 static bool open_run(struct control_run *r, long pid)
 {
     const struct spool_header *h = &r->h;
@@ -99,7 +98,7 @@ struct control_run *control_find(size_t *count)
 
 struct task {
     pid_t tid;
-    char state; // as /proc has it
+    char state; // of /proc/PID/task/TID/stat
 };
 
 static char state_of(pid_t pid, pid_t tid)
@@ -115,7 +114,7 @@ static char state_of(pid_t pid, pid_t tid)
     return end && end[1] == ' ' ? end[2] : 'X';
 }
 
-// Those that run first.
+// Running threads first.
 static int compare_tasks(const void *x, const void *y)
 {
     const struct task *a = x, *b = y;
@@ -150,7 +149,7 @@ static struct task *tasks_of(pid_t pid, size_t *count)
     return all;
 }
 
-static int poke(pid_t pid, pid_t tid)
+static int send_signal(pid_t pid, pid_t tid)
 {
     siginfo_t info;
 
@@ -165,7 +164,7 @@ static int poke(pid_t pid, pid_t tid)
 
 // ---- A request ----
 
-// Until *word is n, or the time is over.
+// Waits until *word is n. False: it is not after `ms`.
 static bool wait_for(uint32_t *word, uint32_t n, long ms)
 {
     struct timespec step = { ms / 1000, ms % 1000 * 1000000 };
@@ -194,13 +193,13 @@ static char *why_not(const struct control_run *r)
         stopped &= task[i].state == 'T' || task[i].state == 't';
     free(task);
     if (stopped)
-        return xstrdup("is stopped: it will be done when the program goes on");
-    return xasprintf("none of its threads has answered within %d s: it will be done when one of "
-                     "them comes back from the kernel",
+        return xstrdup("is stopped; the request is done when the program continues");
+    return xasprintf("no thread has answered within %d s; the request is done when one of them "
+                     "returns from the kernel",
                      TAKE_MS / 1000);
 }
 
-// Asks one thread after another until one has taken the request n.
+// Signals one thread after another until one has taken the request n.
 static char *make_take(struct control_run *r, uint32_t n)
 {
     struct spool_control *c = &r->live->control;
@@ -211,14 +210,14 @@ static char *make_take(struct control_run *r, uint32_t n)
         bool asleep = true;
 
         for (size_t i = 0; i < count && ms < TAKE_MS; i++) {
-            // Before it executes something else its profile is written: no signal meets that.
+            // Not while an exec has the profile written: the finisher gets no signal.
             int error = __atomic_load_n(&r->live->state, __ATOMIC_RELAXED) == SPOOL_RUNNING
-                            ? poke(r->pid, task[i].tid)
+                            ? send_signal(r->pid, task[i].tid)
                             : ESRCH;
 
             if (error == EPERM || error == ENOSYS || error == EAGAIN) {
                 free(task);
-                return xasprintf("cannot be asked: %s", strerror(error));
+                return xasprintf("cannot be signalled: %s", strerror(error));
             }
             asleep &= task[i].state == 'T' || task[i].state == 't';
             ms += step;
@@ -230,22 +229,22 @@ static char *make_take(struct control_run *r, uint32_t n)
         free(task);
         if (is_gone(r))
             return xstrdup("has ended");
-        if (asleep) // the signals that it has suffice
+        if (asleep) // more signals would not help
             ms = TAKE_MS;
     }
     return why_not(r);
 }
 
-// One request at a time. NULL, or why there cannot be one.
+// Allows one request at a time. NULL, or why there is no lock.
 static char *lock(const struct control_run *r)
 {
     const struct timespec step = { 0, STEP_MS * 1000000 };
 
     for (int ms = 0; flock(r->fd, LOCK_EX | LOCK_NB) != 0; ms += STEP_MS) {
         if (errno != EINTR && errno != EWOULDBLOCK)
-            return xasprintf("cannot be asked: %s", strerror(errno));
+            return xasprintf("cannot lock its spool: %s", strerror(errno));
         if (ms >= TAKE_MS)
-            return xasprintf("cannot be asked: somebody else has its spool locked since %d s",
+            return xasprintf("another process has locked its spool for %d s; try again later",
                              TAKE_MS / 1000);
         nanosleep(&step, NULL);
     }
@@ -266,10 +265,11 @@ static char *ask(struct control_run *r, uint32_t what, const char *hint)
     why = make_take(r, n);
     while (!why && !wait_for(&c->answered, n, 100))
         if (is_gone(r) && __atomic_load_n(&c->answered, __ATOMIC_ACQUIRE) != n)
-            why = xstrdup("has ended before it was done");
+            why = xstrdup("has ended before the request was done");
     result = __atomic_load_n(&c->result, __ATOMIC_RELAXED);
     if (!why && result)
-        why = xasprintf("not done: %s", strerror(result < 0 && result > -4096 ? -result : EINVAL));
+        why = xasprintf("the request failed: %s",
+                        strerror(result < 0 && result > -4096 ? -result : EINVAL));
     return why;
 }
 
@@ -292,7 +292,7 @@ char *control_ask(struct control_run *r, uint32_t what, const char *hint)
     if (sigsetjmp(cut_off, 1) == 0)
         why = ask(r, what, hint);
     else
-        why = xstrdup("its spool was cut off");
+        why = xstrdup("its spool was truncated");
     sigaction(SIGBUS, &old, NULL);
     flock(r->fd, LOCK_UN);
     return why;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The options of `quern control`, and of callgrind_control, whose letters may have their values
-// behind them.
+// The options of `quern control`, and of callgrind_control, where a value may be the next word.
 #include "cli/control/control.h"
 
 #include <ctype.h>
@@ -51,7 +50,7 @@ static const struct option rows[] = {
     { "--instr", "=on|off", "start or stop counting", OPTION_CHOICE, FIELD(instr) },
     { "-k", NULL, NULL, OPTION_SET, FIELD(kill) },
     { "--kill", NULL, "end it as SIGKILL does; its profile is written", OPTION_SET, FIELD(kill) },
-    { "-w", " FOLDER", "only programs whose counters (quern.spool.PID) lie in this folder",
+    { "-w", " FOLDER", "only programs whose counters (quern.spool.PID) are in this folder",
       OPTION_TEXT, FIELD(folder) },
     { "--vgdb-prefix", "=PREFIX", NULL, OPTION_LIST, OPTION_HIDDEN, FIELD(unused) },
     { "-v", NULL, NULL, OPTION_SET, OPTION_HIDDEN, FIELD(verbose) },
@@ -62,15 +61,15 @@ static const struct option rows[] = {
 
 const struct options control_options_table = {
     .usage = "[OPTIONS] [PID|PROGRAM...]",
-    .about = "Lists the programs that run under quern, or asks something of them: of all, or of "
-             "those that\nare named. They go on as if nothing had been asked.",
-    .below = "Exit status: 0; 1 when no program runs under quern; 2 when one could not be asked.",
+    .about = "Lists the programs that run under quern, or sends requests to all of them or to "
+             "those that\nare named. They continue as if there were no request.",
+    .below = "Exit status: 0; 1 when no program runs under quern; 2 when a request was not done.",
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),
 };
 
-// callgrind_control takes a word that begins with a letter behind these for their value. Rewritten
-// in place.
+// As callgrind_control, joins these options with a next word that begins with a letter: their
+// value. In place.
 static int join_values(int argc, char **argv)
 {
     int n = 1;

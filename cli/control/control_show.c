@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a running program has counted, and where its threads are: read from the spool, as `quern
-// recover` would, while the program goes on; so the numbers of one screen were read within a
-// moment, not at one instant. The layout is that of callgrind_control.
+// What a running program has counted, and where its threads are. The spool is read as `quern
+// recover` does, while the program runs: so the numbers of one screen are not from one instant. The
+// layout is that of callgrind_control.
 #include "cli/control/control.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
 
 enum { DEPTH_MAX = 100 }; // frames of a thread that are shown
 
-// Of a run with --calls=yes, in the order of its profile.
+// The events of a run with --calls=yes, in the order of its profile.
 static const struct {
     const char *name;
     enum spool_event event;
@@ -69,7 +69,7 @@ struct shown {
     bool calls;
     int event[SPOOL_EVENTS]; // of the run, rows of known[]
     size_t events;
-    int chosen[SPOOL_EVENTS]; // places among them, as they are asked for
+    int chosen[SPOOL_EVENTS]; // indices in `event`, in the order asked for
     size_t chosen_count;
     struct called *called;
     size_t called_count;
@@ -109,7 +109,7 @@ static void choose_events(struct shown *v)
     }
 }
 
-// ---- How often ----
+// ---- Executions of calls ----
 
 static int compare_called(const void *x, const void *y)
 {
@@ -282,7 +282,7 @@ static const struct spool_edge *edge_of(const struct shown *v, uint32_t counter)
     return NULL;
 }
 
-// What a call through a linkage table leads to, once that is known.
+// The function called; through a linkage table its target, once that is known.
 static uint64_t target_of(const struct shown *v, const struct spool_edge *e,
                           const struct spool_open_call *f, uint32_t *map)
 {
@@ -329,7 +329,7 @@ static void add_frame(struct shown *v, struct thread *t, const struct spool_open
     free(name);
 }
 
-// The calls that a thread has open, from the last one down; their number.
+// The open calls of a thread, the innermost first; returns their number.
 static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, const uint64_t *late,
                           struct spool_open_call *f)
 {
@@ -346,7 +346,7 @@ static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, co
     return n;
 }
 
-// What a thread of a run without calls has counted.
+// Adds up the counts of a thread of a run without calls.
 static void add_counts(void *ctx, const struct spool_walk_insn *in)
 {
     struct shown *v = ctx;
@@ -385,12 +385,12 @@ static void add_called_thread(struct shown *v, uint32_t slot)
     later = spool_frames_late(v->s.h, v->r->fd, slot, total, &late);
     if (v->c->back)
         frames = read_frames(v, slot, words[0], later ? &late : NULL, frame);
-    // Behind the frames, whose costs would be less than nothing.
+    // Read after the frames: otherwise their costs could be negative.
     if (pread(v->r->fd, words, sizeof(words), (off_t)at) != (ssize_t)sizeof(words))
         return;
     if (later)
         spool_frames_late(v->s.h, v->r->fd, slot, total, &late);
-    if ((flags & SPOOL_F_CONTEXTS) && total[n]) // nothing is collected
+    if ((flags & SPOOL_F_CONTEXTS) && total[n]) // not collecting: the totals for that follow
         total += n + 1;
     t = new_thread(v, slot);
     for (size_t i = 0; i < v->chosen_count; i++)
@@ -548,7 +548,7 @@ bool control_show(const struct control *c, const struct control_run *r)
     if (c->back && v.calls)
         print_stacks(&v);
     else if (c->back)
-        puts("  Who called whom is recorded with --calls=yes.");
+        puts("  No call stacks: `quern run --calls=yes` records them.");
     if (!c->back || !v.calls)
         putchar('\n');
     put_away(&v);

@@ -105,8 +105,8 @@ END
     quern control --dump=late $pid
     [ "$status" = 2 ]
     same "$output" "PID $pid: ./prog"
-    same "$messages" "quern: process $pid: none of its threads has answered within 10 s: it will be \
-done when one of them comes back from the kernel"
+    same "$messages" "quern: process $pid: no thread has answered within 10 s; the request is \
+done when one of them returns from the kernel"
     [ $(($(date +%s) - begin)) -ge 9 ]
     finish_prog
 }
@@ -159,7 +159,7 @@ with open(sys.argv[1], "r+b") as f:
     status=0
     wait $asks || status=$?
     [ "$status" = 2 ]
-    same "$(< stderr)" "quern: process $pid: its spool was cut off"
+    same "$(< stderr)" "quern: process $pid: its spool was truncated"
     kill -KILL $pid
     wait $pid || true
 }
@@ -171,7 +171,7 @@ with open(sys.argv[1], "r+b") as f:
     quern control --dump $pid
     exec 8<&-
     [ "$status" = 2 ]
-    same "$messages" "quern: process $pid: cannot be asked: somebody else has its spool locked since 10 s"
+    same "$messages" "quern: process $pid: another process has locked its spool for 10 s; try again later"
     finish_prog
 }
 
