@@ -17,7 +17,7 @@
 #include "cli/profiles/event.h"
 #include "cli/profiles/read.h"
 
-// Before anything runs: the baseline must be able to answer.
+// Before anything runs: the baseline must have all events that are counted.
 static void read_baseline(struct tally *s)
 {
     const quern_count *totals;
@@ -44,7 +44,7 @@ static void read_baseline(struct tally *s)
     }
 }
 
-// Misses of other caches compare like nothing.
+// Misses of different caches cannot be compared: warns.
 static void check_caches(const struct tally *s)
 {
     const struct spool_file *spool = &s->run[0].spool;
@@ -57,9 +57,9 @@ static void check_caches(const struct tally *s)
     for (size_t i = 0; i < part.desc_count; i++) {
         const char *line = strstr(part.desc[i], " cache:") ? part.desc[i] : NULL;
 
-        // "I1 cache:         32768 B, ..." with blanks of any number
+        // "I1 cache:         32768 B, ..." with any number of blanks
         if (line && !strstr(own, line)) {
-            warn("--baseline=%s: of other caches (%s); --I1, --D1 and --LL choose those",
+            warn("--baseline=%s: has other caches (%s); choose them by --I1, --D1 and --LL",
                  s->baseline, line);
             return;
         }
@@ -73,7 +73,7 @@ static _Noreturn void end_as(int status)
 
     if (!WIFSIGNALED(status))
         _exit(WEXITSTATUS(status));
-    setrlimit(RLIMIT_CORE, &none); // it would be ours, not the program's
+    setrlimit(RLIMIT_CORE, &none); // a core would be that of quern, not of the program
     signal(sig, SIG_DFL);
     raise(sig);
     _exit(128 + sig);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern stat`, shared by stat.c (the command), stat_options.c, stat_runs.c (runs and
-// their spools), stat_vary.c (which function varies) and stat_print.c (what is said of it).
+// their spools), stat_vary.c (which function varies) and stat_print.c (output).
 #ifndef QUERN_CLI_STAT_H
 #define QUERN_CLI_STAT_H
 
@@ -16,21 +16,21 @@
 
 struct stat_run {
     struct spool_file spool;
-    bool held; // the spool is still there
+    bool held; // the spool is still open
     uint64_t counts[FINISH_EVENTS];
-    // Made by stat_vary.c, for runs of which an event is the least or the greatest.
+    // Made by stat_vary.c, for runs that have the least or the greatest count of an event.
     struct quern_profile *profile;
     struct quern_costs *costs;
 };
 
 // Where an event varies most between its least and its greatest run.
 struct stat_vary {
-    char *function; // NULL: not known
+    char *function; // NULL: unknown
     quern_count least, greatest;
-    size_t others; // functions in which it varies, too
+    size_t others; // further functions in which it varies
 };
 
-// One event over all runs. The runs are numbers in `run`.
+// One event over all runs. Runs are indices in `run`.
 struct stat_event {
     uint64_t least, greatest;
     size_t least_run, greatest_run;
@@ -48,7 +48,7 @@ struct tally {
     char **given; // the program and its arguments
     struct stat_run *run;
     size_t done;
-    int status; // how the last run ended, as wait() says it
+    int status; // wait status of the last run
     struct stat_event event[FINISH_EVENTS];
     struct quern_profile *base; // NULL: none
 };
@@ -58,7 +58,7 @@ bool stat_counted(const struct tally *s, int event);
 // stat_options.c
 void stat_options_read(struct tally *s, int argc, char **argv);
 
-// stat_runs.c: runs the program; false when it could not be started, and the status says why.
+// stat_runs.c: runs the program; false when it could not be started: the exit status says why.
 bool stat_runs(struct tally *s);
 
 // stat_vary.c: finds the functions. Reads symbols.

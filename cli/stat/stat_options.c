@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The options of `quern stat`: its own, and those of `quern run` that say what is simulated and
-// what the program sees. Called by stat.c first of all.
+// what the program sees. Called first by stat.c.
 #include "cli/stat/stat.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define FIELD(f) .field = offsetof(struct tally, f)
 
-// An option of `quern run`, which reads it into the options at the beginning of the tally.
+// An option of `quern run`, stored in the run_options at the beginning of the tally.
 #define RUN(name)                                         \
     {                                                     \
         name, .kind = OPTION_OF, .of = &run_options_table \

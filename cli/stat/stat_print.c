@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What `quern stat` says: a line for each event, or one line of JSON; and the totals as they are
-// stored, a profile with a single function.
+// The output of `quern stat`: a line for each event, or one line of JSON; and the stored totals, a
+// profile with a single function.
 #include "cli/stat/stat.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ bool stat_counted(const struct tally *s, int event)
     return finish_event_counted((enum finish_event)event, s->run_options.flags);
 }
 
-// With its sign, always.
+// A difference, always with its sign.
 static void put_change(char *buf, quern_count d)
 {
     *buf = '+';
@@ -196,7 +196,7 @@ void stat_print_json(FILE *f, const void *tally)
 
 // ---- The totals as a profile ----
 
-// Of building a profile nothing else goes wrong.
+// Only a lack of memory can make building the profile fail.
 static void must(int rc)
 {
     if (rc != 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs the program, each time in a child whose spool is memory of this process: what was counted is
-// there however the child ends, no file is made, and nobody but this process reads it. Such a run
-// ends without a finisher (SPOOL_F_STAT). Of all spools only those are kept that hold the least or
-// the greatest of an event: their functions may be asked for.
+// Runs the program, each time in a child whose spool is memory of this process: the counts remain
+// however the child ends, no file is made, and no other process reads them. Such a run ends without
+// a finisher (SPOOL_F_STAT). Only spools with the least or the greatest count of an event stay
+// open: stat_vary.c may need their functions.
 #include "cli/stat/stat.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 static volatile sig_atomic_t child, interrupted;
 
-// What would end this process is for the program, which may take it otherwise.
+// Signals that would end this process go to the program, which may handle them.
 static void forward(int sig)
 {
     int e = errno;
@@ -32,7 +32,7 @@ static void forward(int sig)
     errno = e;
 }
 
-// From the terminal the child gets it, too.
+// A signal from the terminal reaches the child, too.
 static void note(int sig)
 {
     interrupted = sig;
@@ -44,7 +44,7 @@ static const struct {
 } taken[] = { { SIGINT, note }, { SIGQUIT, note }, { SIGTERM, forward }, { SIGHUP, forward } };
 enum { TAKEN = sizeof(taken) / sizeof(*taken) };
 
-// One that was ignored stays ignored, and is so in the program.
+// An ignored signal stays ignored, in the program, too.
 static void take_signals(struct sigaction *old)
 {
     for (int i = 0; i < TAKEN; i++) {
@@ -68,19 +68,19 @@ static int new_spool(void)
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, RUN_FD_MIN);
 
     if (high < 0)
-        die(UTIL_USAGE, "memory for the counters: %s", strerror(errno));
+        die(UTIL_USAGE, "counters: cannot be created in memory: %s", strerror(errno));
     close(fd);
     return high;
 }
 
-// A program that reads its standard input reads the same in every run, if it is a file.
+// Every run of the program reads the same standard input, if it is a file.
 static void rewind_input(off_t start)
 {
     if (start >= 0)
         (void)lseek(STDIN_FILENO, start, SEEK_SET);
 }
 
-// One run; its wait status.
+// One run; returns its wait status.
 static int run_once(const struct tally *s, int spool_fd)
 {
     struct sigaction old[TAKEN];
@@ -88,13 +88,13 @@ static int run_once(const struct tally *s, int spool_fd)
     int status;
     pid_t pid;
 
-    // The child must not take a signal by a handler of ours.
+    // No signal may reach the child while it still has our handlers.
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);
     take_signals(old);
     pid = fork();
     if (pid < 0)
-        die(UTIL_USAGE, "a process for the run: %s", strerror(errno));
+        die(UTIL_USAGE, "%s: cannot create a process for it: %s", s->given[0], strerror(errno));
     if (pid == 0) {
         struct run_options o = s->run_options;
 
@@ -142,7 +142,7 @@ static void note_extremes(struct tally *s, size_t run)
 static void drop_others(struct tally *s)
 {
     for (size_t i = 0; i < s->done; i++) {
-        bool wanted = i == 0; // says what the caches are
+        bool wanted = i == 0; // the first run has the description of the caches
 
         for (int e = 0; e < FINISH_EVENTS; e++)
             wanted |= s->event[e].least_run == i || s->event[e].greatest_run == i;
@@ -153,8 +153,8 @@ static void drop_others(struct tally *s)
     }
 }
 
-// Opens the spool of a run. False: the program could not be run, which has been told of; its spool
-// is no spool yet, or new.
+// Opens the spool of a run. False: the program could not be run, after a message; its spool has no
+// magic number yet, or is new.
 static bool open_run(const struct tally *s, int fd, struct spool_file *spool)
 {
     uint64_t magic = 0;
@@ -172,7 +172,7 @@ bool stat_runs(struct tally *s)
     off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
     const char *tmp = getenv("TMPDIR");
 
-    // Forked children have spools of their own, which their ends remove.
+    // Forked children have their own spools, which are removed when they end.
     s->run_options.spool_dir = tmp && *tmp ? tmp : "/tmp";
     s->run = xcalloc(s->runs, sizeof(*s->run));
     while (s->done < s->runs && !interrupted) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which function makes an event vary: the profiles of the two runs in which it happened least and
-// most often, one subtracted from the other. The only part of `quern stat` that reads symbols, and
-// only when a total differs.
+// Finds the function in which an event varies: subtracts the profiles of the two runs with the
+// least and the greatest count. The only part of `quern stat` that reads symbols, and only when a
+// total differs.
 #include "cli/stat/stat.h"
 
 #include <errno.h>
@@ -39,11 +39,11 @@ static void make_profile(struct stat_run *r)
         die(UTIL_USAGE, "out of memory");
 }
 
-// The functions of both runs, by file and name, and what one event cost in them.
+// The functions of both runs, by file and name, and the counts of one event in them.
 struct joint {
     struct quern_profile *names;
     quern_count *cost[2]; // by function of `names`
-    size_t room;
+    size_t capacity;
 };
 
 static void join(struct joint *j, const struct stat_run *r, size_t event, int side)
@@ -56,14 +56,14 @@ static void join(struct joint *j, const struct stat_run *r, size_t event, int si
         uint32_t name = quern_profile_string(j->names, quern_profile_str(r->profile, g.name), -1);
         uint32_t k = quern_profile_func(j->names, QUERN_NONE, file, name);
 
-        if (k >= j->room) {
-            size_t room = (k + 1) * 2;
+        if (k >= j->capacity) {
+            size_t capacity = (k + 1) * 2;
 
             for (int i = 0; i < 2; i++) {
-                j->cost[i] = xrealloc(j->cost[i], room * sizeof(*j->cost[i]));
-                memset(j->cost[i] + j->room, 0, (room - j->room) * sizeof(*j->cost[i]));
+                j->cost[i] = xrealloc(j->cost[i], capacity * sizeof(*j->cost[i]));
+                memset(j->cost[i] + j->capacity, 0, (capacity - j->capacity) * sizeof(*j->cost[i]));
             }
-            j->room = room;
+            j->capacity = capacity;
         }
         j->cost[side][k] += quern_costs_self(r->costs, f)[event];
     }
@@ -100,7 +100,7 @@ static void find(const struct joint *j, struct stat_vary *v)
 
 void stat_vary(struct tally *s)
 {
-    size_t column = 0; // of the event in the profiles
+    size_t column = 0; // index of the event in the profiles
 
     for (int e = 0; e < FINISH_EVENTS; e++) {
         struct stat_event *v = &s->event[e];

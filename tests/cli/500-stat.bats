@@ -115,7 +115,7 @@ Ir    0"
     echo 'int fork(void) { *__errno_location() = 11; return -1; }' > fork.c # EAGAIN
     gcc -w -shared -fPIC -include errno.h -o fork.so fork.c
     LD_PRELOAD=$PWD/fork.so quern stat ./prog
-    same "$messages" "quern: a process for the run: Resource temporarily unavailable"
+    same "$messages" "quern: ./prog: cannot create a process for it: Resource temporarily unavailable"
     [ "$status" = 2 ]
     same "$output" ""
 }
@@ -221,8 +221,8 @@ have been on"
     quern stat $CACHES --save=base ./prog
     quern stat --I1=16384,8,64 --D1=32768,8,64 --LL=8388608,16,64 --baseline=base ./prog
     [ "$status" = 0 ]
-    same "$messages" "quern: --baseline=base: of other caches (I1 cache:         32768 B, 64 B, \
-8-way associative); --I1, --D1 and --LL choose those"
+    same "$messages" "quern: --baseline=base: has other caches (I1 cache:         32768 B, 64 B, \
+8-way associative); choose them by --I1, --D1 and --LL"
     quern stat --baseline=nothing ./prog
     [ "$status" = 2 ]
     same "$messages" "quern: nothing: cannot be opened: No such file or directory"
