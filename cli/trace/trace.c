@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern trace`: reads what `quern run --trace-refs` has written, as lines or through caches of any
-// geometry.
+// `quern trace`: reads a trace of `quern run --trace-refs`, and prints its items or simulates
+// caches of any geometry.
 #include "cli/trace/trace.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ int cmd_trace(int argc, char **argv)
         die(UTIL_USAGE, "name one trace; see '%s --help'", name);
     o.simulate |= o.totals;
     if (o.simulate && (o.limited || o.skip || o.thread))
-        die(UTIL_USAGE, "--limit, --skip and --thread: not with --simulate, which takes all");
+        die(UTIL_USAGE, "--limit, --skip and --thread: not with --simulate, which reads all");
     f = fopen(*file, "rbe");
     if (!f)
         die(UTIL_USAGE, "%s: %s", *file, strerror(errno));

@@ -11,21 +11,21 @@ struct trace_options {
     uint64_t flags;           // SPOOL_F_BRANCH_SIM
     struct run_caches caches; // --I1, --D1, --LL
     bool simulate;
-    bool totals; // and nothing else
+    bool totals; // print totals only
     uint64_t skip, limit, thread;
     bool limited;
 };
 
-// trace_remark.c: dies of what the reader says of a file.
+// trace_remark.c: ends the process with the error of the reader.
 _Noreturn void trace_remark_die(const char *path, const struct trace_reader *r);
-// And warns of one that does not end as one does.
+// Warns of a trace without its end mark.
 void trace_remark_end(const char *path, const struct trace_reader *r);
 
 // trace_list.c: the items of the open trace as lines.
 void trace_list(const struct trace_options *o, const char *path, struct trace_reader *r);
 
-// trace_simulate.c: the counts of every instruction, and their totals. What the trace goes on from
-// comes first.
+// trace_simulate.c: the counts of every instruction, and their totals. The traces that this one
+// continues are read first.
 void trace_simulate(struct trace_options *o, const char *path, struct trace_reader *r);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern trace FILE`: the items of a trace, a line each: what, address, size, address of the
-// instruction. A small letter: it came to nothing. Lines with # in front are no items.
+// `quern trace FILE`: the items of a trace, a line each: kind, address, size, address of the
+// instruction. A small letter: the instruction was undone. Lines that begin with # are not items.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void print_header(const struct trace_reader *r)
     }
     putchar('\n');
     if (h->parent_end)
-        text_print(stdout, "# goes on from: %s, byte %" PRIu64 "\n", r->parent, h->parent_end);
+        text_print(stdout, "# continues: %s, byte %" PRIu64 "\n", r->parent, h->parent_end);
     free(desc);
 }
 
@@ -57,8 +57,8 @@ static void print_item(const struct trace_reader *r, const struct trace_item *it
     case TRACE_TAKE_BACK: printf("U - - 0x%" PRIx64 "\n", pc); break;
     case TRACE_COUNT_READ: printf("D - - 0x%" PRIx64 "\n", pc); break;
     case TRACE_HISTORY: printf("H 0x%" PRIx64 " - 0x%" PRIx64 "\n", item->addr, pc); break;
-    case TRACE_CLEAR: puts("# the caches are emptied"); break;
-    case TRACE_ZERO: puts("# what was counted is forgotten"); break;
+    case TRACE_CLEAR: puts("# the caches are cleared"); break;
+    case TRACE_ZERO: puts("# the counts are reset"); break;
     case TRACE_MAP:
         text_print(stdout, "# from 0x%" PRIx64 " to 0x%" PRIx64 ": %s, from 0x%" PRIx64 "\n", pc,
                    item->addr, *r->path ? r->path : "???", r->offset);

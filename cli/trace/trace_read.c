@@ -44,7 +44,7 @@ static int geometry(struct trace_reader *r, const struct reftrace_cache *c, cons
 
     if (fault == SIM_GEOMETRY_OK)
         return 0;
-    return fail(r, 0, "the header's %s cannot be: %s", name, sim_geometry_reason(fault));
+    return fail(r, 0, "the %s of the header is invalid: %s", name, sim_geometry_reason(fault));
 }
 
 int trace_read_open(struct trace_reader *r, FILE *f)
@@ -57,7 +57,7 @@ int trace_read_open(struct trace_reader *r, FILE *f)
     r->end = UINT64_MAX;
     n = fread(h, 1, sizeof(*h), f);
     if (n < sizeof(h->magic) || h->magic != REFTRACE_MAGIC)
-        return fail(r, 0, "no reference trace of quern run --trace-refs");
+        return fail(r, 0, "not a reference trace of quern run --trace-refs");
     if (n < sizeof(*h))
         return fail(r, n, "the file ends within its header");
     if (h->version != REFTRACE_VERSION)
@@ -67,7 +67,7 @@ int trace_read_open(struct trace_reader *r, FILE *f)
         return fail(r, 12, "the byte order is 0x%08x and not 0x%08x", h->order, REFTRACE_ORDER);
     if (h->command_bytes > REFTRACE_HEADER_MAX || h->parent_bytes > REFTRACE_HEADER_MAX ||
         h->bytes != sizeof(*h) + h->command_bytes + h->parent_bytes)
-        return fail(r, 16, "a header of %u bytes, %u of them the command and %u its parent's name",
+        return fail(r, 16, "the header has %u bytes: wrong for %u of the command, %u of the parent",
                     h->bytes, h->command_bytes, h->parent_bytes);
     if (h->flags & ~(uint32_t)REFTRACE_F_ALL)
         return fail(r, 20, "unknown flags 0x%x", h->flags);
@@ -77,7 +77,7 @@ int trace_read_open(struct trace_reader *r, FILE *f)
     if (text(r, &r->command, h->command_bytes) || text(r, &r->parent, h->parent_bytes))
         return -1;
     if (!h->parent_end != !*r->parent)
-        return fail(r, 64, "it goes on from a trace without a name, or from nowhere in one");
+        return fail(r, 64, "it continues a trace without a name, or at no byte of one");
     return 0;
 }
 
@@ -109,8 +109,8 @@ static int next_chunk(struct trace_reader *r)
         r->complete = true;
         return at == r->end ? 0
                             : fail(r, at,
-                                   "no chunk ends at byte %llu, from where another "
-                                   "trace goes on",
+                                   "no chunk ends at byte %llu, where another trace "
+                                   "continues this one",
                                    (unsigned long long)r->end);
     }
     n = fread(c, 1, sizeof(*c), r->f);
@@ -121,8 +121,8 @@ static int next_chunk(struct trace_reader *r)
             return fail(r, at, "it cannot be read");
         return r->end == UINT64_MAX ? 0
                                     : fail(r, at,
-                                           "it is shorter than when another trace went "
-                                           "on from it");
+                                           "it is shorter than when another trace "
+                                           "continued it");
     }
     r->complete = c->kind == REFTRACE_END;
     if (c->kind != REFTRACE_REFS && c->kind != REFTRACE_MAP && c->kind != REFTRACE_CLEAR &&
@@ -153,7 +153,7 @@ static int number(struct trace_reader *r, uint64_t *n)
     *n = 0;
     for (uint8_t b = 0x80; b & 0x80; shift += 7) {
         if (r->used == r->chunk.bytes)
-            return fail(r, r->chunk_at + r->used, "a number goes on behind its chunk");
+            return fail(r, r->chunk_at + r->used, "the chunk ends within a number");
         b = r->items[r->used];
         if (shift > 63 || (shift == 63 && b > 1))
             return fail(r, r->chunk_at + r->used, "a number of more than 64 bits");
@@ -221,7 +221,7 @@ static int conditional(struct trace_reader *r, struct trace_item *item, uint8_t 
     return (b & REFTRACE_FAR) && difference(r, &item->pc) ? -1 : 1;
 }
 
-// An item, or 0: only what the next one is to be.
+// 1: an item; 0: a prefix that changes the next one; -1: an error.
 static int one(struct trace_reader *r, struct trace_item *item)
 {
     uint64_t at = r->chunk_at + r->used;
@@ -283,7 +283,7 @@ static int map(struct trace_reader *r, struct trace_item *item)
     r->offset = m.offset;
     r->used = r->chunk.bytes;
     *item = (struct trace_item){ .what = TRACE_MAP, .pc = m.start, .addr = m.end };
-    return m.start < m.end ? 1 : fail(r, r->chunk_at, "a mapping that is empty");
+    return m.start < m.end ? 1 : fail(r, r->chunk_at, "an empty mapping");
 }
 
 int trace_read_next(struct trace_reader *r, struct trace_item *item)
@@ -294,7 +294,7 @@ int trace_read_next(struct trace_reader *r, struct trace_item *item)
     while (ret == 0) {
         while (r->used == r->chunk.bytes) {
             if (item->undone)
-                return fail(r, r->at, "nothing follows in the chunk of what came to nothing");
+                return fail(r, r->at, "the chunk ends behind the prefix of an undone reference");
             ret = next_chunk(r);
             if (ret <= 0)
                 return ret;
@@ -309,6 +309,6 @@ int trace_read_next(struct trace_reader *r, struct trace_item *item)
     }
     item->thread = r->chunk.thread;
     if (ret > 0 && item->undone && item->what > TRACE_COND)
-        return fail(r, r->chunk_at + r->used, "what came to nothing is no reference");
+        return fail(r, r->chunk_at + r->used, "an item that is not a reference cannot be undone");
     return ret;
 }

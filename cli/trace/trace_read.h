@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads reference traces (docs/trace-format.md), item by item. Input is not trusted: what is wrong
-// is said with its offset. Prints nothing, ends nothing.
+// Reads reference traces (docs/trace-format.md), item by item. Input is not trusted: an error comes
+// with its offset. Prints nothing, never ends the process.
 #ifndef QUERN_CLI_TRACE_READ_H
 #define QUERN_CLI_TRACE_READ_H
 
@@ -22,9 +22,9 @@ enum trace_what {
     TRACE_TAKE_BACK,
     TRACE_COUNT_READ,
     TRACE_HISTORY, // addr: its bits
-    TRACE_CLEAR,   // from here on of all threads
+    TRACE_CLEAR,   // from here on: items of the whole process
     TRACE_ZERO,
-    TRACE_MAP, // pc up to addr are of r->path, where they begin at r->offset
+    TRACE_MAP, // from pc up to addr, r->path is mapped, from r->offset on
 };
 
 struct trace_item {
@@ -34,7 +34,7 @@ struct trace_item {
     uint64_t addr;
     uint32_t size;
     bool taken;
-    bool undone; // simulated, but the instruction came to nothing
+    bool undone; // simulated, but the instruction faulted and had no effect
 };
 
 struct trace_reader {
@@ -44,24 +44,24 @@ struct trace_reader {
     uint64_t at;            // bytes read
     uint64_t end;           // where reading stops, in whole chunks; UINT64_MAX: at the file's end
     struct reftrace_chunk chunk;
-    uint64_t chunk_at; // where its items begin
+    uint64_t chunk_at; // offset of its first item
     uint32_t used;
     uint64_t pc, next, data;
     const char *path; // of TRACE_MAP: "": none; until the next item is read
     uint64_t offset;
-    bool complete; // the last chunk says that nothing is missing
-    bool cut;      // the file ends within a chunk, which is left out
+    bool complete; // the last chunk is the end mark
+    bool cut;      // the file ends within a chunk, which is ignored
     char error[160];
     uint64_t error_at;
     uint8_t items[REFTRACE_CHUNK_MAX + 1];
 };
 
-// f stays the caller's, and is open as long as the reader is used. 0, or -1 and what is wrong in
-// r->error, at byte r->error_at; trace_read_close() in either case.
+// The caller owns f, and keeps it open as long as the reader is used. 0, or -1 with a message in
+// r->error, about byte r->error_at; call trace_read_close() in either case.
 int trace_read_open(struct trace_reader *r, FILE *f);
 void trace_read_close(struct trace_reader *r);
 
-// 1: *item is the next; 0: there are no more; -1: as above.
+// 1: *item is the next; 0: there is none; -1: as above.
 int trace_read_next(struct trace_reader *r, struct trace_item *item);
 
 #endif

@@ -12,11 +12,11 @@ void trace_remark_die(const char *path, const struct trace_reader *r)
 void trace_remark_end(const char *path, const struct trace_reader *r)
 {
     if (r->cut)
-        warn("%s: byte %llu: the last chunk is cut off and left out; the program was killed, or "
-             "the trace could not be written on",
+        warn("%s: byte %llu: the last chunk is cut off and ignored; the program was killed, or "
+             "writing the trace failed",
              path, (unsigned long long)r->at);
     else if (!r->complete)
-        warn("%s: byte %llu: it ends without its end mark; the program was killed, or runs still, "
-             "or the trace could not be written on",
+        warn("%s: byte %llu: the end mark is missing; the program was killed, or still runs, or "
+             "writing the trace failed",
              path, (unsigned long long)r->at);
 }

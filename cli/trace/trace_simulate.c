@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern trace --simulate FILE`: the items of a trace through the plain simulators of sim/, and
-// what comes of that for every instruction. It knows nothing of how the engine simulates, and is
-// what that is held against (tests/trace).
+// `quern trace --simulate FILE`: feeds the items of a trace to the plain simulators of sim/, and
+// prints the counts of every instruction. It shares nothing with the simulation of the engine:
+// tests/trace compares the two.
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -22,26 +22,26 @@ enum event { IR, I1MR, ILMR, DR, D1MR, DLMR, DW, D1MW, DLMW, BC, BCM, BI, BIM, E
 static const char *const names[EVENTS] = { "Ir",   "I1mr", "ILmr", "Dr",  "D1mr", "DLmr", "Dw",
                                            "D1mw", "DLmw", "Bc",   "Bcm", "Bi",   "Bim" };
 
-// Where instructions come from.
+// A mapped file: instructions are named by it.
 struct mapping {
     uint64_t start, end, offset;
     char *path;
-    bool gone; // another one is in its place
+    bool gone; // another mapping has replaced it
 };
 
 struct counts {
     uint64_t pc;
-    size_t map; // number, plus one; 0: not known
+    size_t map; // number, plus one; 0: unknown
     uint64_t n[EVENTS];
 };
 
-// What each thread has of its own; with --serialize-threads all of them one.
+// The caches and the predictor of a thread; with --serialize-threads all threads share one.
 struct unit {
     struct sim_cache i1, d1;
     struct sim_branch branch;
 };
 
-enum { DEPTH_MAX = 1000 }; // processes, each forked by the one before
+enum { DEPTH_MAX = 1000 }; // processes in sequence, each forked by the one before
 
 struct simulation {
     struct sim_geometry i1, d1, ll;
@@ -51,11 +51,11 @@ struct simulation {
     size_t units;
     struct sim_cache last;
     struct counts *counts;
-    size_t count, room;
+    size_t count, capacity;
     struct table index;
-    size_t at; // of the instruction last looked for
+    size_t at; // index of the last instruction looked up
     struct mapping *map;
-    size_t maps, map_room;
+    size_t maps, map_capacity;
     unsigned depth;
 };
 
@@ -66,10 +66,10 @@ static uint64_t hash(uint64_t pc)
     return pc * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
-// Instructions of mappings that are gone are not found again: what is there now is another one.
+// Instructions of replaced mappings are not indexed: the same address is another instruction now.
 static void index_all(struct simulation *s)
 {
-    size_t slots = table_slots(s->room);
+    size_t slots = table_slots(s->capacity);
 
     free(s->index.slot);
     s->index = table_over(xcalloc(slots, sizeof(uint32_t)), slots);
@@ -84,8 +84,8 @@ static void index_all(struct simulation *s)
 
 static void grow(struct simulation *s)
 {
-    s->room = s->room ? 2 * s->room : 1024;
-    s->counts = xrealloc(s->counts, s->room * sizeof(*s->counts));
+    s->capacity = s->capacity ? 2 * s->capacity : 1024;
+    s->counts = xrealloc(s->counts, s->capacity * sizeof(*s->counts));
     index_all(s);
 }
 
@@ -98,7 +98,7 @@ static size_t mapping_of(const struct simulation *s, uint64_t pc)
     return i;
 }
 
-// A forked child's trace names its parent's mappings again.
+// The trace of a forked child repeats the mappings of its parent.
 static bool is_known(const struct mapping *m, const struct trace_reader *r,
                      const struct trace_item *it)
 {
@@ -120,9 +120,9 @@ static void add_mapping(struct simulation *s, const struct trace_reader *r,
         if (!m->gone && it->pc < m->end && m->start < it->addr)
             m->gone = any = true;
     }
-    if (s->maps == s->map_room) {
-        s->map_room = s->map_room ? 2 * s->map_room : 16;
-        s->map = xrealloc(s->map, s->map_room * sizeof(*s->map));
+    if (s->maps == s->map_capacity) {
+        s->map_capacity = s->map_capacity ? 2 * s->map_capacity : 16;
+        s->map = xrealloc(s->map, s->map_capacity * sizeof(*s->map));
     }
     s->map[s->maps++] = (struct mapping){ it->pc, it->addr, r->offset, xstrdup(r->path), false };
     if (any)
@@ -135,7 +135,7 @@ static uint64_t *counts_of(struct simulation *s, uint64_t pc)
 
     if (s->at < s->count && s->counts[s->at].pc == pc)
         return s->counts[s->at].n;
-    if (s->count == s->room)
+    if (s->count == s->capacity)
         grow(s);
     for (at = table_first(&s->index, hash(pc)); table_used(&s->index, at);
          at = table_next(&s->index, at)) {
@@ -144,7 +144,7 @@ static uint64_t *counts_of(struct simulation *s, uint64_t pc)
             return s->counts[s->at].n;
     }
     if (s->count == UINT32_MAX - 1)
-        die(UTIL_USAGE, "more instructions than can be told apart");
+        die(UTIL_USAGE, "the trace has too many different instructions");
     s->at = s->count++;
     table_put(&s->index, at, (uint32_t)s->at);
     s->counts[s->at] = (struct counts){ .pc = pc, .map = mapping_of(s, pc) };
@@ -188,8 +188,7 @@ static void clear(struct simulation *s)
     memset(s->last.tags, 0, sim_cache_bytes(&s->ll));
 }
 
-// The misses are the two events behind `event`, which is counted unless the instruction came to
-// nothing.
+// Counts `event`, unless the instruction was undone; the two events behind it are its misses.
 static void reference(struct simulation *s, struct sim_cache *l1, const struct trace_item *item,
                       enum event event)
 {
@@ -243,7 +242,7 @@ static void item(struct simulation *s, const struct trace_reader *r, const struc
 
 static void items_of(struct simulation *s, const char *path, struct trace_reader *r);
 
-// The trace of the process that has forked: under its name, or beside its child's.
+// The trace of the parent process: at its path, or beside the trace of the child.
 static void parent_of(struct simulation *s, const char *path, const struct trace_reader *child)
 {
     struct trace_reader *r = xmalloc(sizeof(*r));
@@ -258,13 +257,14 @@ static void parent_of(struct simulation *s, const char *path, const struct trace
     }
     if (!f)
         die(UTIL_USAGE,
-            "%s: it goes on from %s, the trace of the process that has forked: %s; put "
-            "that beside it",
+            "%s: it continues %s, the trace of the parent process: %s; put that file "
+            "beside it",
             path, child->parent, strerror(errno));
     if (trace_read_open(r, f))
         trace_remark_die(name, r);
     if (++s->depth > DEPTH_MAX)
-        die(UTIL_USAGE, "%s: it goes on from more than %d others, or from itself", name, DEPTH_MAX);
+        die(UTIL_USAGE, "%s: it continues more than %d others in sequence, or itself", name,
+            DEPTH_MAX);
     r->end = child->header.parent_end;
     items_of(s, name, r);
     fclose(f);
@@ -299,7 +299,7 @@ static int by_pc(const void *a, const void *b)
     return (x->map > y->map) - (x->map < y->map);
 }
 
-// Where the file lies: its byte 0.
+// The object, and the address of its byte 0.
 static void print_mapping(const struct simulation *s, size_t map)
 {
     const struct mapping *m = map ? &s->map[map - 1] : NULL;

@@ -103,7 +103,7 @@ are no references; leave one of them out"
     quern trace
     same "$messages" "quern: name one trace; see 'quern trace --help'"
     quern trace --simulate -n 1 t
-    same "$messages" "quern: --limit, --skip and --thread: not with --simulate, which takes all"
+    same "$messages" "quern: --limit, --skip and --thread: not with --simulate, which reads all"
     quern trace t
     same "$messages" "quern: t: No such file or directory"
     [ "$status" = 2 ]
@@ -125,7 +125,7 @@ are no references; leave one of them out"
     quern run -q --trace-refs=t -o profile ./prog
     echo 'this is no trace at all' > bad
     quern trace bad
-    same "$messages" "quern: bad: byte 0: no reference trace of quern run --trace-refs"
+    same "$messages" "quern: bad: byte 0: not a reference trace of quern run --trace-refs"
     [ "$status" = 2 ]
     damaged 8 '\2'
     quern trace bad
@@ -135,7 +135,7 @@ are no references; leave one of them out"
     same "$messages" "quern: bad: byte 12: the byte order is 0x01020301 and not 0x01020304"
     damaged 28 '\0'
     quern trace bad
-    [[ "$messages" == "quern: bad: byte 0: the header's I1 cannot be: "* ]]
+    [[ "$messages" == "quern: bad: byte 0: the I1 of the header is invalid: "* ]]
     # The header is 80 bytes and the command, ./prog; then comes the chunk of the mapping.
     damaged 86 'X'
     quern trace bad
@@ -149,13 +149,13 @@ are no references; leave one of them out"
     size=$(stat -c %s t)
     head -c $((size - 16)) t > bad
     quern trace bad
-    same "$messages" "quern: bad: byte $((size - 16)): it ends without its end mark; the program was \
-killed, or runs still, or the trace could not be written on"
+    same "$messages" "quern: bad: byte $((size - 16)): the end mark is missing; the program was \
+killed, or still runs, or writing the trace failed"
     [ "$status" = 0 ]
     [ "$(grep -c ^I <<< "$output")" = 6 ]
     head -c $((size - 17)) t > bad
     quern trace bad
-    [[ "$messages" == "quern: bad: byte "*": the last chunk is cut off and left out; "* ]]
+    [[ "$messages" == "quern: bad: byte "*": the last chunk is cut off and ignored; "* ]]
     [ "$(grep -c ^I <<< "$output")" = 0 ]
 }
 
@@ -188,8 +188,8 @@ the device (error 28); the profile goes on"
     mv $child alone/child
     mv $parent moved
     quern trace --simulate alone/child
-    [[ "$messages" == "quern: alone/child: it goes on from $FOLDER/$parent, the trace of the process \
-that has forked: No such file or directory; put that beside it" ]]
+    [[ "$messages" == "quern: alone/child: it continues $FOLDER/$parent, the trace of the parent \
+process: No such file or directory; put that file beside it" ]]
     [ "$status" = 2 ]
     mv moved alone/$parent
     quern trace --totals alone/child
@@ -208,7 +208,7 @@ that has forked: No such file or directory; put that beside it" ]]
     quern run -q --trace-refs=t -o profile ./killed
     [ "$status" = 137 ]
     quern trace --totals t
-    [[ "$messages" == *"it ends without its end mark; the program was killed"* ]]
+    [[ "$messages" == *"the end mark is missing; the program was killed"* ]]
     [ "$status" = 0 ]
     # Of 400,000 turns with five references at least, all but the last 64 KiB and a buffer.
     read -r _ ir _ <<< "$(tail -n 1 <<< "$output")"
