@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The front-end that has Valgrind's command line: what it says in these words is said again in
-// those of `quern run`, which then runs. Programs that start Valgrind for its profiles can start
-// this instead.
+// The front-end with Valgrind's command line: translates it to one of `quern run`, which then runs.
+// Programs that start Valgrind for its profiles can start this instead.
 #include "cli/valgrind/valgrind.h"
 
 #include <stdio.h>
@@ -17,8 +16,8 @@
 
 struct asked {
     const char *tool;
-    bool sim;      // whether caches are simulated was said
-    bool geometry; // of which
+    bool sim;      // an option says whether caches are simulated
+    bool geometry; // an option gives a cache
     bool help, version;
     struct valgrind_words options; // for quern run
 };
@@ -94,7 +93,7 @@ static void hand_on(struct asked *a, const char *word)
     valgrind_words_add(&a->options, word);
 }
 
-// "--cachegrind:OPTION" is an option where that is the tool, and nothing elsewhere. NULL: nothing.
+// "--cachegrind:OPTION" is OPTION where that is the tool, and ignored otherwise: NULL.
 static char *of_tool(const struct asked *a, const char *word)
 {
     static const char *const tools[] = { "cachegrind", "callgrind", "memcheck", "helgrind",
@@ -132,7 +131,7 @@ static void read_option(struct asked *a, const char *given)
     free(word);
 }
 
-// The last --tool= counts; what it is must be known before the other options are read.
+// The last --tool= counts; it must be known before the other options are read.
 static void read_tool(struct asked *a, const struct valgrind_words *w)
 {
     for (size_t i = 0; i < w->count; i++)
@@ -159,13 +158,13 @@ static void check_tool(const struct asked *a, const char *name)
 {
     if (!*a->tool)
         die(UTIL_USAGE,
-            "--tool: which one is not said, and Memcheck, Valgrind's own choice, is not "
-            "part of Quern; use --tool=cachegrind or --tool=callgrind (`%s --help`)",
+            "--tool= is missing, and Memcheck, Valgrind's default, is not part of Quern; "
+            "use --tool=cachegrind or --tool=callgrind (`%s --help`)",
             name);
     check(find("--tool", strlen("--tool")), a->tool);
 }
 
-// In the words of quern run, with the tool's defaults first: an option that is given wins.
+// The command line of `quern run`, with the tool's defaults first: given options override them.
 static struct valgrind_words translate(const struct asked *a, char **program)
 {
     struct valgrind_words w = { NULL, 0 };
@@ -183,7 +182,7 @@ static struct valgrind_words translate(const struct asked *a, char **program)
     return w;
 }
 
-// The options of the command line; returns the program and its arguments.
+// Collects the options of the command line; returns the program and its arguments.
 static char **read_line(struct valgrind_words *w, char **argv)
 {
     for (; *argv && (*argv)[0] == '-' && (*argv)[1]; argv++) {

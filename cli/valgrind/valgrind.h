@@ -16,7 +16,7 @@ struct valgrind_words {
 
 void valgrind_words_add(struct valgrind_words *w, const char *word);
 
-// valgrind_rc.c: the options that stand elsewhere, in the order in which Valgrind reads them.
+// valgrind_rc.c: options from files and the environment, in the order in which Valgrind reads them.
 void valgrind_rc_read(struct valgrind_words *w);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The options of the `valgrind` front-end that `quern run` has not, or not in this way. What is
-// listed with the values that it may have is checked and dropped: a value that would change
-// something is refused, with the help as the reason. Whatever is not in this table is an option of
-// `quern run`, which has those of Cachegrind and Callgrind, and is handed on.
+// The options of the `valgrind` front-end that `quern run` lacks or has in another form. An option
+// with a list of values is checked and dropped: a value that would change something is refused,
+// with the help as the reason. All other options are those of Cachegrind and Callgrind, and are
+// passed on to `quern run`.
 #include "cli/base/util.h"
 #include "cli/cli.h"
 #include "cli/valgrind/valgrind.h"
@@ -13,9 +13,7 @@
 #define ANY       .kind = OPTION_TEXT
 #define HANDED_ON OPTION_OF, .of = &run_options_table
 
-// Options whose value has to be looked at.
-
-// 0 waits for a debugger at the start.
+// 0 would wait for a debugger at the start.
 static void vgdb_error(void *field, const struct option *o, const char *value)
 {
     uint64_t n;
@@ -34,7 +32,7 @@ static void obj_skip(void *field, const struct option *o, const char *value)
 // clang-format off
 static const struct option rows[] = {
     { .kind = OPTION_HEADING, .help = "The tool" },
-    { "--tool", "=cachegrind|callgrind", "which one; other tools are not part of Quern",
+    { "--tool", "=cachegrind|callgrind", "other tools are not part of Quern",
       WORDS },
     { .kind = OPTION_HEADING, .help = "Options of both tools" },
     { .name = "-q", .kind = HANDED_ON },
@@ -114,7 +112,7 @@ static const struct option rows[] = {
     { "--allow-mismatched-debuginfo", "=no", "debug information must be that of the module",
       WORDS },
     { "--progress-interval", "=0", "no progress is shown", WORDS },
-    { "--modify-fds", "=no", "descriptors are given as natively", WORDS },
+    { "--modify-fds", "=no", "descriptors have the numbers of a native run", WORDS },
     { .kind = OPTION_HEADING, .help = "Of CodSpeed's Valgrind" },
     { "--obj-skip", "=PATH", "the functions of this module are still shown, and a "
       "warning says so", .kind = OPTION_CALL, .call = obj_skip },
@@ -122,7 +120,7 @@ static const struct option rows[] = {
     { .kind = OPTION_HEADING, .help = "Other" },
     OPTIONS_HELP,
     { .name = "--version", .kind = OPTION_VERSION,
-      .help = "valgrind-3.24.0: whose options these are" },
+      .help = "prints valgrind-3.24.0, whose options these are" },
 };
 // clang-format on
 

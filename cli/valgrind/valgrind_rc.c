@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Options from ~/.valgrindrc, $VALGRIND_OPTS and ./.valgrindrc, as the core manual has them: words
-// between blanks; the file of the working directory only where it is a regular file of this user
-// that nobody else may write, and not the one of the home directory again.
+// Options from ~/.valgrindrc, $VALGRIND_OPTS and ./.valgrindrc, as in the core manual: words
+// separated by blanks. The file of the working directory is read only if it is a regular file of
+// this user that nobody else may write, and not that of the home directory again.
 #include "cli/valgrind/valgrind.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void read_file(struct valgrind_words *w, const char *path)
     char *text;
 
     if (!f)
-        return; // there mostly is none
+        return; // mostly there is no such file
     text = read_all(f);
     if (ferror(f))
         die(UTIL_USAGE, "%s: %s", path, strerror(errno));

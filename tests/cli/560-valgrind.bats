@@ -90,8 +90,8 @@ refused() { # MESSAGE OPTIONS...
 }
 
 @test "what cannot be done is refused" {
-    tools="must be cachegrind or callgrind: which one; other tools are not part of Quern"
-    refused "--tool: which one is not said, and Memcheck, Valgrind's own choice, is not part of \
+    tools="must be cachegrind or callgrind: other tools are not part of Quern"
+    refused "--tool= is missing, and Memcheck, Valgrind's default, is not part of \
 Quern; use --tool=cachegrind or --tool=callgrind (\`quern-valgrind --help\`)"
     refused "--tool=memcheck: $tools" --tool=memcheck
     valgrind --tool=callgrind
