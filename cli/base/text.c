@@ -173,7 +173,7 @@ static void begin(struct text_line *k)
 {
     k->at = k->first;
     k->used = 0;
-    k->room = sizeof(k->first);
+    k->capacity = sizeof(k->first);
 }
 
 static void end(struct text_line *k)
@@ -199,11 +199,11 @@ static void *memory(void *old, size_t size)
 // Makes space for n more bytes and a NUL.
 static char *space_for(struct text_line *k, size_t n)
 {
-    if (n >= k->room - k->used) {
+    if (n >= k->capacity - k->used) {
         char *old = k->at == k->first ? NULL : k->at;
 
-        k->room = (k->used + n + 1) * 2;
-        k->at = memory(old, k->room);
+        k->capacity = (k->used + n + 1) * 2;
+        k->at = memory(old, k->capacity);
         if (!old)
             memcpy(k->at, k->first, k->used);
     }

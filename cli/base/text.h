@@ -54,7 +54,7 @@ void text_format(char *out, size_t size, const char *fmt, va_list ap)
 // `before`, the formatted text and `behind`, for a single write. Short text needs no allocation.
 struct text_line {
     char *at; // `first`, or memory of its own
-    size_t used, room;
+    size_t used, capacity;
     char first[1024];
 };
 void text_line_make(struct text_line *k, const char *before, const char *fmt, va_list ap,
