@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// quern top: a profile in the terminal. Refuses what is no terminal before anything is read; then
-// one key after another until the end, after which the terminal is as it was.
+// quern top: a profile in the terminal. Before it reads anything it checks that it has a terminal;
+// then it handles one key after another until the end, and restores the terminal.
 #include "cli/top/top.h"
 
 #include <signal.h>

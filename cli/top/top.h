@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern top`, and what its files offer each other: each uses only those above it. All
-// numbers are report/core's; here is what of them is on the screen.
+// numbers come from report/core; these files show them.
 #ifndef QUERN_CLI_TOP_H
 #define QUERN_CLI_TOP_H
 
@@ -19,16 +19,16 @@ enum { TOP_LEAST_ROWS = 24, TOP_LEAST_COLUMNS = 80, TOP_COLUMNS = 8, TOP_PROMPT 
 
 enum top_view { TOP_FUNCTIONS, TOP_FUNCTION, TOP_SOURCE, TOP_EVENTS, TOP_HELP };
 
-// One view and the place in it: history is a list of these.
+// A view and the position in it; the history is a list of these.
 struct top_place {
     enum top_view view;
-    uint32_t func, file; // what Function and Source are of, or CORE_NONE
-    uint64_t line;       // Source: begin here, when it is not 0
-    size_t at, first;    // the row that is selected, the first one on the screen
+    uint32_t func, file; // the subject of Function and Source, or CORE_NONE
+    uint64_t line;       // Source: begin here, unless it is 0
+    size_t at, first;    // the selected row, and the first one on the screen
 };
 
 enum top_row_kind {
-    ROW_TEXT,  // stands where names stand; no numbers
+    ROW_TEXT,  // text in the column of names; no numbers
     ROW_SAYS,  // a sentence across the whole screen
     ROW_FUNC,  // of: function
     ROW_SELF,  // its self cost alone
@@ -43,13 +43,13 @@ struct top_row {
     uint8_t kind, depth, heat;
     bool caller;        // edges: the caller is named, not the callee
     uint32_t of;        // by kind
-    uint64_t line[2];   // of a source, on both sides; 0: not there. ROW_GROUP: its functions
+    uint64_t line[2];   // of a source, on both sides; 0: absent. ROW_GROUP: number of functions
     uint32_t value;     // index of its values; CORE_NONE: it has none
     const char *text;   // ROW_TEXT, ROW_SAYS, ROW_LINE
     uint32_t text_size; // of ROW_LINE
 };
 
-// Values of rows that are not asked of the core while drawing: by side.
+// Values of rows that are computed before drawing, by side.
 struct top_values {
     struct value cost[2], calls[2];
 };
@@ -57,10 +57,10 @@ struct top_values {
 struct top_column {
     enum values_of of;
     unsigned side;
-    bool share; // of the whole, in place of the value
+    bool share; // shows the share of the total, not the value
 };
 
-// What undoes one filter each, the last one first.
+// The filters to undo, the last one first.
 enum top_undo { UNDO_TEXT = 1, UNDO_FOCUS, UNDO_HIDE };
 
 struct top {
@@ -74,15 +74,15 @@ struct top {
     struct core *core;
     struct formula **formula; // by event; NULL: cannot be read
     uint32_t event;
-    bool calls, compare; // does the profile know calls, is there a base?
+    bool calls, compare; // has the profile calls, is there a base?
 
-    // What is shown
+    // State of the screen
     struct top_place here, *back;
     size_t backs;
-    bool inclusive;        // costs with what is called
+    bool inclusive;        // inclusive costs
     unsigned sort;         // column, or the number of columns: by name
-    bool up;               // the cheapest first
-    unsigned shift;        // columns that are out of sight on the left
+    bool up;               // ascending
+    unsigned shift;        // columns hidden on the left
     int group;             // enum group_by, or -1
     char say[TOP_PROMPT];  // the last line, until the next key
     char find[TOP_PROMPT]; // in sources
@@ -101,8 +101,8 @@ struct top {
     size_t values, value_cap;
     struct top_column column[TOP_COLUMNS];
     unsigned columns;
-    struct value whole; // what shares are of
-    uint32_t *func;     // the functions that the filter leaves, sorted
+    struct value whole; // 100 % of the shares
+    uint32_t *func;     // the functions that match the filter, sorted
     uint32_t funcs;
     bool func_fresh;
     struct group_tree tree;
@@ -116,21 +116,21 @@ void top_options_read(struct top *t, int argc, char **argv);
 // top_data.c
 void top_data_load(struct top *t);
 void top_data_free(struct top *t);
-// Shows this profile in place of the one before, which had the same events; takes it.
+// Shows this profile, which has the same events, in place of the one before; takes ownership.
 void top_data_again(struct top *t, struct quern_profile *p);
-// Ends the process: what only a lack of memory, or a fault of ours, can cause.
+// Ends the process on an error that only a lack of memory, or a bug, can cause.
 void top_data_check(int rc);
 
-// top_filter.c: by function 1 where it is shown, or NULL; to be freed with heap_put().
+// top_filter.c: for each function, 1 where it is shown; or NULL: all. To be freed with heap_put().
 uint8_t *top_filter_mask(struct top *t);
-// A filter is another one now. False: it is no regular expression, and t->say says why.
+// Changes the filter. False: not a regular expression; t->say says why.
 bool top_filter_set(struct top *t, const char *text);
 void top_filter_focus(struct top *t, uint32_t func);
 void top_filter_hide(struct top *t, uint32_t func);
-// False: there is none.
+// False: no filter is set.
 bool top_filter_undo(struct top *t);
 
-// top_help.c: the row of the page of keys, or false.
+// top_help.c: a row of the page of keys, or false.
 bool top_help(size_t i, const char **key, const char **text);
 
 // top_rows.c
@@ -141,11 +141,11 @@ void top_rows_free(struct top *t);
 bool top_rows_value(struct top *t, const struct top_row *r, enum values_of of, unsigned side,
                     struct value *v);
 struct value top_rows_total(struct top *t, unsigned side);
-// The function that a row is about, or CORE_NONE.
+// The function of a row, or CORE_NONE.
 uint32_t top_rows_func(const struct top *t, const struct top_row *r);
-// How a group is called; a piece of a string of the core, or `number` filled.
+// The name of a group: part of a string of the core, or written to `number`.
 struct text top_rows_group(const struct top *t, uint32_t group, char number[16]);
-// What the columns are called.
+// The title of a column.
 void top_rows_title(const struct top *t, const struct top_column *c, char *out, size_t size);
 
 // top_source.c
@@ -153,7 +153,7 @@ void top_source_make(struct top *t);
 void top_source_free(struct top *t);
 
 // top_views.c
-// Makes rows and columns anew for what t->here says.
+// Makes the rows and columns of t->here.
 void top_views_make(struct top *t);
 void top_views_free(struct top *t);
 // The most expensive caller of a function, or CORE_NONE.
@@ -162,17 +162,17 @@ uint32_t top_views_caller(struct top *t, uint32_t func);
 // top_table.c: the whole screen.
 void top_table_draw(struct top *t);
 void top_table_prompt(struct top *t, const char *label, const char *text);
-int top_table_page(void); // rows of a table that are in sight
+int top_table_page(void); // rows that fit on the screen
 
 // top_keys.c
-// Does what a key means. False: the end is wanted.
+// Handles a key. False: the user quits.
 bool top_keys_press(struct top *t, uint32_t key);
 
-// top_live.c: a running program. The operand is a process or a spool.
+// top_live.c: a running program. `what` is a process id or a spool.
 void top_live_begin(struct top *t, const char *what);
-// How many milliseconds a key may be waited for.
+// How many milliseconds to wait for a key.
 int top_live_wait(void);
-// Once a second takes what was counted meanwhile. True: there is something else to be shown.
+// Once a second reads the new counts. True: the screen has to be drawn again.
 bool top_live_step(struct top *t);
 void top_live_end(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From profiles to a struct core, by way of report/pack: what the page of a report gets through a
-// file goes through memory here, so that both show the same.
+// From profiles to a struct core, through report/pack: the page of a report reads the same data
+// from a file, so both show the same.
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -70,7 +70,7 @@ static void load(struct top *t)
 
 void top_data_load(struct top *t)
 {
-    if (!t->side[0].p) // there is one already of a running program
+    if (!t->side[0].p) // with --live there is one already
         side_read(t->side, t->mod_file, t->mod_func);
     t->event = (uint32_t)side_event(t->side, t->event_name);
     progress_begin("preparing %s", t->side[0].paths[0]);
@@ -85,9 +85,9 @@ void top_data_load(struct top *t)
     side_free(t->side);
 }
 
-// ---- Another core in place of the first ----
+// ---- Replacing the core ----
 
-// What a core calls functions, files and groups is numbers of its own; these are the same in all.
+// Each core numbers functions, files and groups in its own way; names are the same in all.
 struct name {
     uint64_t hash;
     char *file;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which functions are shown. The text of a filter is that of a report's search field: a piece of a
-// name, or /a regular expression/; "file:" or "object:" before it looks there, "!" before all that
-// shows what does not match.
+// Which functions are shown. The text of a filter is that of a report's search field: part of a
+// name, or /a regular expression/; "file:" or "object:" before it searches there, "!" before all of
+// it inverts the match.
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <ctype.h>
 #include <pcre2.h>
@@ -25,7 +25,7 @@ struct wanted {
     uint32_t flags; // of PCRE2
 };
 
-// "/text/", "/text/i", "/text": as the page of a report takes it.
+// "/text/", "/text/i", "/text": as on the page of a report.
 static void regex(struct wanted *w)
 {
     size_t n = w->size;
@@ -83,8 +83,7 @@ static pcre2_code *compile(struct top *t, const struct wanted *w)
     return code;
 }
 
-// Strings are matched once each, when a function has them. A match that takes too many steps is
-// none.
+// Each string that a function has is matched once. Too many steps count as no match.
 static void match_regex(const struct core *c, pcre2_code *code, unsigned field, uint8_t *mask)
 {
     const uint32_t *of = field == ROWS_NAME ? c->name : field == ROWS_FILE ? c->file : c->object;
@@ -127,7 +126,7 @@ static bool match_text(struct top *t, const char *text, uint8_t *mask)
         match_regex(t->core, code, w.field, mask);
         pcre2_code_free(code);
     } else {
-        // Upper case in what is sought means that case counts.
+        // An upper-case letter in the text makes the search case-sensitive.
         unsigned fields = w.field | (has_upper(w.text, w.size) ? ROWS_CASE : 0u);
         top_data_check(rows_match(t->core, (const uint8_t *)w.text, w.size, fields, mask));
     }
@@ -172,11 +171,11 @@ uint8_t *top_filter_mask(struct top *t)
     return mask;
 }
 
-// ---- What changes them ----
+// ---- Changing filters ----
 
 static void push(struct top *t, enum top_undo what)
 {
-    // Of text and focus there is only one each.
+    // Text and focus replace the one before.
     size_t n = 0;
 
     for (size_t i = 0; i < t->undos; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The page of keys, made of the table by which top_keys.c obeys them.
+// The page of keys, from the table that top_keys.c uses.
 #include "cli/top/top.h"
 
 static const struct {

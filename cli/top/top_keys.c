@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What keys do, by the table of top_keys.def.
+// The actions of keys, by the table of top_keys.def.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static struct top_row selected(const struct top *t)
                    : (struct top_row){ .kind = ROW_TEXT, .of = CORE_NONE, .value = CORE_NONE };
 }
 
-// The function of the selected row, else that of the view, else the dearest.
+// The function of the selected row, else that of the view, else the most expensive one.
 static uint32_t func_at(const struct top *t)
 {
     struct top_row r = selected(t);
@@ -110,13 +110,13 @@ static uint32_t func_at(const struct top *t)
         f = t->here.func;
     if (f != CORE_NONE || t->func_fresh)
         return f != CORE_NONE ? f : t->funcs ? t->func[0] : CORE_NONE;
-    return t->core->funcs ? 0 : CORE_NONE; // in the core's own order the dearest is the first
+    return t->core->funcs ? 0 : CORE_NONE; // the core sorts functions by cost: 0 costs most
 }
 
 static void show_function(struct top *t, uint32_t func, bool callees)
 {
     go(t, (struct top_place){ .view = TOP_FUNCTION, .func = func, .file = CORE_NONE });
-    // The function itself is selected, or the dearest one that it calls.
+    // The function itself is selected, or its most expensive callee.
     for (size_t i = 0; i < t->rows; i++)
         if (t->row[i].kind == (callees ? ROW_EDGE : ROW_FUNC) && !t->row[i].caller) {
             t->here.at = i;
@@ -143,7 +143,7 @@ static bool function(struct top *t)
     return true;
 }
 
-// A file, when the group is one: its name as a string of its own.
+// The file of a group of one file: the string with its name.
 static uint32_t file_of_group(const struct top *t, const struct top_row *r)
 {
     if (r->kind != ROW_GROUP || t->group != GROUP_FILE)
@@ -191,9 +191,9 @@ static bool quit(struct top *t)
     return false;
 }
 
-// ---- What is counted, and in which order ----
+// ---- Events and sorting ----
 
-// Rows are others now; the selected function stays selected where it is still there.
+// Makes the rows again; the selected function stays selected if it still has a row.
 static void anew(struct top *t)
 {
     struct top_row r = selected(t);
@@ -366,7 +366,7 @@ static bool caller(struct top *t)
     if (t->here.view == TOP_FUNCTION && t->here.func != CORE_NONE)
         to = t->calls ? top_views_caller(t, t->here.func) : CORE_NONE;
     if (to == CORE_NONE)
-        snprintf(t->say, sizeof(t->say), "nobody is known to call it");
+        snprintf(t->say, sizeof(t->say), "no caller is known");
     else
         show_function(t, to, false);
     return true;
@@ -381,7 +381,7 @@ static bool callees(struct top *t)
     return true;
 }
 
-// ---- Text that is typed ----
+// ---- Text input ----
 
 static size_t put_utf8(char *out, uint32_t c)
 {
@@ -394,7 +394,7 @@ static size_t put_utf8(char *out, uint32_t c)
     return n;
 }
 
-// A line; true: Enter, false: Escape or the end of all. `changed` is told of each key.
+// Edits a line; true: Enter, false: Escape or a signal. Calls `changed` after each key.
 static bool ask(struct top *t, const char *label, char *text, void (*changed)(struct top *))
 {
     size_t n = strlen(text);
@@ -422,7 +422,7 @@ static bool ask(struct top *t, const char *label, char *text, void (*changed)(st
     }
 }
 
-static char typed[TOP_PROMPT]; // what ask() edits for a filter
+static char typed[TOP_PROMPT]; // edited by ask() for a filter
 
 static bool set_filter(struct top *t, const char *text)
 {
@@ -466,7 +466,7 @@ static bool slash(struct top *t)
     functions(t);
     memcpy(before, t->filter, sizeof(before));
     *typed = 0;
-    // What is no regular expression, or was not meant, leaves the filter that was there.
+    // A wrong regular expression, or Escape, leaves the old filter.
     if (ask(t, "filter: ", typed, try_filter) && set_filter(t, typed))
         t->here.at = t->here.first = 0;
     else if (strcmp(before, t->filter) != 0)
@@ -474,7 +474,7 @@ static bool slash(struct top *t)
     return true;
 }
 
-// Lines by their heat.
+// Goes to the line with the highest cost.
 static bool hottest(struct top *t)
 {
     double most = 0;

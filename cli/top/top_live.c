@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // --live: what a running program has counted so far. Once a second a child process makes a profile
-// of the spool, as `quern recover` would, and this process shows it; the program itself is asked
-// for nothing. The spool is only read: the counts of one screen were read within a moment, not at
-// one instant, so they need not agree to the last digit before the program has ended.
+// of the spool, as `quern recover` does, and this process shows it; the program is not involved.
+// The spool is only read: the counts of one screen are not from one instant, so they need not agree
+// to the last digit before the program has ended.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,18 +26,18 @@
 
 enum {
     EVERY_MS = 1000,
-    LOOK_MS = 20, // how often it is asked whether the child is done
+    LOOK_MS = 20, // interval at which the child is checked
 };
 
 static struct {
     int fd; // the spool
     pid_t pid, child;
-    char *folder, *profile; // what the child writes
+    char *folder, *profile; // written by the child
     char *title, *command;
-    int errors;       // a pipe: what the child says when it fails
-    uint64_t next;    // when the next look is due
-    bool own;         // it belongs to who looks
-    bool ended, last; // the program has; and what is shown was counted to the end
+    int errors;       // a pipe: error message of the child
+    uint64_t next;    // time of the next update
+    bool own;         // the program belongs to this user
+    bool ended, last; // the program has ended; the screen shows its final counts
 } live;
 
 static uint64_t now(void)
@@ -50,8 +50,8 @@ static uint64_t now(void)
 
 // ---- The process ----
 
-// A program that is somebody else's, or has become somebody else, may have written any name into
-// its spool.
+// A program of another user, or that has changed its user, may have written any name into its
+// spool.
 static bool is_own(const char *pid)
 {
     char *path = xasprintf("/proc/%s", pid);
@@ -71,15 +71,15 @@ static void open_spool(const struct top *t, const char *what)
         live.fd = running_spool((long)pid, O_RDONLY);
         if (live.fd < 0)
             die(UTIL_USAGE,
-                "process %s has no spool: it is not run by quern, or has ended, or belongs to "
-                "somebody else; name the file quern.spool.*",
+                "process %s has no spool: it does not run under quern, or has ended, or belongs to "
+                "another user; name its spool, quern.spool.*",
                 what);
         live.own = is_own(what);
     } else if ((live.fd = open(what, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
-        die(UTIL_USAGE, "%s: %s; a running process is named by its number", what, strerror(errno));
+        die(UTIL_USAGE, "%s: %s; name a spool or a process id", what, strerror(errno));
     }
     if (!live.own)
-        trust_profile(what); // as a stranger's: it is in no list
+        trust_profile(what); // no list has it, so it is not trusted
     trust_folders(&t->side[0].include);
 }
 
@@ -97,7 +97,7 @@ static void say_title(struct top *t)
     t->side[0].paths[0] = live.title;
 }
 
-// Is the process gone, or only waited for by its parent?
+// Is the process gone, or a zombie?
 static bool is_gone(void)
 {
     char *path = xasprintf("/proc/%d/stat", live.pid), text[512] = "";
@@ -111,7 +111,7 @@ static bool is_gone(void)
     return !name_end || strncmp(name_end, ") Z", 3) == 0 || strncmp(name_end, ") X", 3) == 0;
 }
 
-// Has the program ended? Its spool is then removed, or belongs to nobody.
+// Has the program ended? Its spool is then removed, or its process is gone.
 static bool has_ended(void)
 {
     struct stat st;
@@ -121,7 +121,7 @@ static bool has_ended(void)
 
 // ---- The child ----
 
-// 0, or -1 with a sentence.
+// 0, or -1 with a message.
 static int write_profile(char *err, size_t size)
 {
     struct spool_file s;
@@ -132,9 +132,9 @@ static int write_profile(char *err, size_t size)
     if (spool_file_open(&s, live.fd, err, size) != 0)
         return -1;
     if (s.h->s_dump_code)
-        snprintf(err, size, "a run with --dump-code cannot be watched");
+        snprintf(err, size, "a run with --dump-code cannot be shown live");
     else if (output_names(&s, &files, err, size) == 0) {
-        // In a folder that another user's program names nothing is written.
+        // Nothing is written to a folder that another user's program names.
         struct output_files here = { .output = live.profile,
                                      .cache = live.own ? files.cache : NULL };
         rc = profile_write(&s, &here, &totals, err, size);
@@ -144,7 +144,7 @@ static int write_profile(char *err, size_t size)
     return rc;
 }
 
-// A folder that is not needed stays nowhere.
+// Removes the folder before the process ends.
 _Noreturn static void no_child(const char *call)
 {
     int err = errno;
@@ -178,8 +178,8 @@ static void start_child(void)
         no_child("fork");
 }
 
-// The profile, when the child is done and has made one; else NULL. Sets *err to what it says, to be
-// freed.
+// The profile, when the child is done and has made one; else NULL. Sets *err to its error message,
+// to be freed.
 static struct quern_profile *take_profile(bool wait, char **err)
 {
     struct quern_error why;
@@ -214,7 +214,7 @@ static struct quern_profile *renamed(const struct top *t, struct quern_profile *
     return p;
 }
 
-// ---- What is shown ----
+// ---- Updates ----
 
 void top_live_begin(struct top *t, const char *what)
 {
@@ -257,7 +257,7 @@ int top_live_wait(void)
     return live.next > at ? (int)(live.next - at) : 0;
 }
 
-// The groups that are open, by hashes of their names and those around them.
+// Open groups are remembered by hashes of their names and those of the enclosing groups.
 static uint64_t group_hash(const struct top *t, uint32_t group)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -332,7 +332,7 @@ bool top_live_step(struct top *t)
     else
         snprintf(t->say, sizeof(t->say), "%.200s", err);
     free(err);
-    // What was begun after the end has seen all of it.
+    // A profile that was begun after the end has all counts.
     live.last = live.ended;
     say_title(t);
     return true;

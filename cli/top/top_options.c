@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The options of `quern top`. Called by top.c first of all.
+// The options of `quern top`. Called first by top.c.
 #include "cli/top/top.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ const struct options top_options_table = {
 
 void top_options_read(struct top *t, int argc, char **argv)
 {
-    // Not a traditional name: those alone are not made for the caller.
+    // `top` has no traditional name, so options_command() returns memory to be freed.
     char *command = (char *)options_command(argv[0]), **operand;
 
     *t = (struct top){ .group = -1, .focus = UINT32_MAX };

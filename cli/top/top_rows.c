@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The rows on the screen, and their values in each column. Rows of all functions are not made
-// (there may be a million): they are where t->func says.
+// The rows on the screen, and their values in each column. The rows of all functions are not stored
+// (there may be a million): t->func has them.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ uint32_t top_rows_func(const struct top *t, const struct top_row *r)
     return CORE_NONE;
 }
 
-// ---- What they are called ----
+// ---- Names ----
 
 struct text top_rows_group(const struct top *t, uint32_t group, char number[16])
 {
@@ -126,7 +126,7 @@ bool top_rows_value(struct top *t, const struct top_row *r, enum values_of of, u
     case ROW_EDGE: *v = values_get(t->core, f, of, side, r->of); return true;
     case ROW_EVENT: *v = values_get(t->core, t->formula[r->of], of, side, 0); return true;
     case ROW_GROUP:
-        // Inclusive costs of functions that call each other would count twice.
+        // A sum of inclusive costs would count functions that call each other twice.
         return of == VALUES_SELF && made_value(t, r, made->cost, side, formula_scale(f), v);
     case ROW_LINE:
     case ROW_SITE:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Curses, and the signals around it. All signals that matter are blocked but while a key is waited
-// for: none of them meets curses at work, and none is lost between the look and the sleep.
+// Curses, and its signals. They are blocked except while waiting for a key: none interrupts curses,
+// and none is lost between check and wait.
 #include "cli/top/top_screen.h"
 
 #include <curses.h>
@@ -20,7 +20,7 @@
 #include "cli/terminal/colour.h"
 
 enum {
-    ESCAPE_MS = 100, // a key's sequence may come in two pieces over a slow line
+    ESCAPE_MS = 100, // over a slow line an escape sequence may arrive in two pieces
     MANY_COLOURS = 256,
     KEY_CONTROL_L = 12,
     KEY_DELETE = 127,
@@ -57,14 +57,14 @@ const char *top_screen_refuses(void)
         return "standard input is not a terminal: keys are read from it; `quern annotate` prints "
                "the same numbers";
     if (!name || !*name || strcmp(name, "dumb") == 0)
-        return "a terminal that can only print lines (TERM is not set, or is dumb) shows no "
-               "screens; `quern annotate` prints the same numbers";
+        return "this terminal can only print lines (TERM is not set, or is dumb); `quern annotate` "
+               "prints the same numbers";
     bool known = setupterm(name, STDOUT_FILENO, &wrong) == OK, moves = known && cursor_address;
     if (known)
         del_curterm(cur_term);
     if (!moves)
-        return "this terminal (TERM) is not known, or has no cursor that can be moved; `quern "
-               "annotate` prints the same numbers";
+        return "this terminal (TERM) is unknown, or cannot move its cursor; `quern annotate` prints "
+               "the same numbers";
     return NULL;
 }
 
@@ -74,8 +74,8 @@ static void pair(enum top_screen_style style, short fore, short back, attr_t mor
     term.style[style] = (attr_t)COLOR_PAIR((int)style) | more;
 }
 
-// Heat is one scale of lightness with black on it, differences are blue and orange; with eight
-// colours what they are in tables. Each has its number, and differences their sign, beside it.
+// Heat is a scale of lightness below black text, differences are blue and orange; with only eight
+// colours, those of tables. Each has its number beside it, and differences their sign.
 static void choose_styles(void)
 {
     static const short heat[] = { 230, 222, 214, 208 };
@@ -108,14 +108,14 @@ static void watch(void)
     for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++) {
         sigaddset(&block, watched[i]);
         sigaction(watched[i], NULL, &term.old[watched[i]]);
-        // What the caller has ignored (nohup) stays ignored.
+        // A signal that the caller ignores (nohup) stays ignored.
         if (term.old[watched[i]].sa_handler != SIG_IGN || watched[i] == SIGWINCH)
             sigaction(watched[i], &sa, NULL);
     }
     sigprocmask(SIG_BLOCK, &block, &term.unblocked);
 }
 
-// Keys as terminals send them that do not heed what their description says.
+// Sequences of keys of terminals that do not follow their terminfo entry.
 static void define_keys(void)
 {
     static const struct {
@@ -140,7 +140,7 @@ bool top_screen_begin(void)
     watch();
     setlocale(LC_CTYPE, "");
     term.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    // Curses leaves signals alone that have a handler.
+    // Curses does not touch signals that have a handler.
     term.screen = newterm(NULL, stdout, stdin);
     if (!term.screen) {
         top_screen_end();
@@ -204,7 +204,7 @@ void top_screen_put(int row, int column, const char *text, enum top_screen_style
 
     if (row < 0 || row >= LINES || column < 0 || column >= COLS)
         return;
-    // Heat is on a background of its own; a selected row is in reverse as a whole.
+    // Heat has its own background; a selected row is reversed as a whole.
     if (selected)
         attr = A_REVERSE | (attr & A_BOLD);
     attrset(attr);
@@ -256,11 +256,11 @@ static void take_size(void)
 
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
         resizeterm(size.ws_row, size.ws_col);
-    // What terminals do with what they show then is not known: all is drawn anew.
+    // Terminals change their content differently on a new size: draw everything again.
     clearok(curscr, TRUE);
 }
 
-// The other end of the terminal is gone: nothing comes any more, and it is always ready.
+// The other end of the terminal is gone: poll() always returns, and there is no input.
 static bool hung_up(const struct pollfd *p)
 {
     int n = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The terminal: the only file of quern that knows curses. Between top_screen_begin() and
-// top_screen_end() the terminal is not as the user had it; signals that end the process are
-// answered as a key, so that it is put in order first.
+// top_screen_end() the terminal is in another mode; signals that end the process arrive as a key,
+// so the terminal is restored first.
 #ifndef QUERN_CLI_TOP_SCREEN_H
 #define QUERN_CLI_TOP_SCREEN_H
 
@@ -25,10 +25,10 @@ enum top_screen_style {
     STYLE_COUNT,
 };
 
-// What is no character; above all of Unicode.
+// Keys that are not characters; above all of Unicode.
 enum top_screen_key {
-    KEY_OF_NONE = 0x200000, // the time is over
-    KEY_OF_SIGNAL,          // the process is to end: top_screen_signal()
+    KEY_OF_NONE = 0x200000, // no key in time
+    KEY_OF_SIGNAL,          // the process has to end: top_screen_signal()
     KEY_OF_SIZE,            // the terminal has another size
     KEY_OF_UP,
     KEY_OF_DOWN,
@@ -44,9 +44,9 @@ enum top_screen_key {
     KEY_OF_OTHER,
 };
 
-// Why this terminal cannot show anything, or NULL. Asks, changes nothing.
+// Why this terminal cannot be used, or NULL. Changes nothing.
 const char *top_screen_refuses(void);
-// False: the terminal is not known.
+// False: the terminal is unknown.
 bool top_screen_begin(void);
 void top_screen_end(void);
 // The signal that ends the process; 0: none.
@@ -58,10 +58,10 @@ int top_screen_columns(void);
 bool top_screen_unicode(void);
 
 void top_screen_clear(void);
-// Text without control characters; what is behind the edge is cut off.
+// Text without control characters; cut at the edge of the screen.
 void top_screen_put(int row, int column, const char *text, enum top_screen_style style,
                     bool selected);
-// Makes what was put visible; with `column` >= 0 the cursor stands there.
+// Shows what was put; with `column` >= 0 the cursor is shown there.
 void top_screen_show(int row, int column);
 
 // The next key, a character of Unicode or one of enum top_screen_key. Waits so many milliseconds;

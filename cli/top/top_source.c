@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A source file: its lines with what they cost, the calls below them; with a base both versions,
-// aligned. The costs of a line are those of all functions whose code is from it, as annotate's.
+// A source file: its lines with their costs, and calls below them; with a base both versions,
+// aligned. The costs of a line are those of all functions with code from it, as in annotate.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct maker {
     struct formula *formula;
     struct detail *places, *calls;
     struct source *now, *old;
-    uint64_t *beyond; // lines with costs behind the end of what was found, sorted
-    size_t beyonds;
+    uint64_t *past; // lines with costs past the end of the file, sorted
+    size_t past_count;
 };
 
 void top_source_free(struct top *t)
@@ -34,7 +34,7 @@ void top_source_free(struct top *t)
     }
 }
 
-// The first row of a line; d->count: none is there or behind.
+// The first row at or behind a line; d->count: none.
 static size_t find(const struct detail *d, uint64_t line)
 {
     return search_lower(d->row, d->count, sizeof(*d->row), offsetof(struct detail_row, line), line);
@@ -52,7 +52,7 @@ static struct top_values *new_values(struct top *t)
     return &t->value[t->values++];
 }
 
-// The costs of a line: on each side those of its own number. False: it has none.
+// The costs of a line, on each side by its number there. False: it has none.
 static bool put_costs(struct maker *m, const uint64_t line[2], struct top_values *v)
 {
     bool any = false;
@@ -62,7 +62,7 @@ static bool put_costs(struct maker *m, const uint64_t line[2], struct top_values
         if (line[s] == UINT64_MAX || i == m->places->count || m->places->row[i].line != line[s])
             continue;
         v->cost[s] = detail_value(m->places, m->formula, s, i);
-        // With a base the number may be another line's on the other side.
+        // With a base, the other side may use this number for another line.
         any |= !m->t->compare || v->cost[s].approx != 0;
     }
     return any;
@@ -120,7 +120,7 @@ static void add_line(struct maker *m, uint64_t now, uint64_t old)
     add_calls(m, line);
 }
 
-// Lines of both versions in the order in which they are shown.
+// The lines of both versions, in the order of the listing.
 static void add_pairs(struct maker *m)
 {
     size_t *map = source_align(m->old, m->now);
@@ -140,7 +140,7 @@ static void add_pairs(struct maker *m)
     free(map);
 }
 
-// Does anything happen in that line of one version?
+// Has a line of one version costs or calls?
 static bool has_costs(const struct maker *m, uint64_t line, unsigned side)
 {
     const struct detail *from[] = { m->places, m->calls };
@@ -154,12 +154,12 @@ static bool has_costs(const struct maker *m, uint64_t line, unsigned side)
     return false;
 }
 
-static void add_beyond(struct maker *m, bool aligned)
+static void add_past_end(struct maker *m, bool aligned)
 {
     uint32_t longest = m->now->lines > m->old->lines ? m->now->lines : m->old->lines;
 
-    for (size_t i = 0; i < m->beyonds; i++) {
-        uint64_t line = m->beyond[i];
+    for (size_t i = 0; i < m->past_count; i++) {
+        uint64_t line = m->past[i];
         if (!line || (!aligned && line <= longest) ||
             (aligned && line <= m->now->lines && line <= m->old->lines))
             continue;
@@ -167,7 +167,7 @@ static void add_beyond(struct maker *m, bool aligned)
             add_line(m, line, line);
             continue;
         }
-        // Only where it is behind the end is it a line of its own.
+        // A separate row only where the line is past the end of the old version.
         if (line > m->old->lines && has_costs(m, line, 1))
             add_line(m, UINT64_MAX, line);
         if (line > m->now->lines && has_costs(m, line, 0))
@@ -187,17 +187,17 @@ static void gather_lines(struct maker *m)
     const struct detail *from[] = { m->places, m->calls };
     size_t n = 0;
 
-    m->beyond = xcalloc(m->places->count + m->calls->count + 1, sizeof(*m->beyond));
+    m->past = xcalloc(m->places->count + m->calls->count + 1, sizeof(*m->past));
     for (int i = 0; i < 2; i++)
         for (size_t k = 0; k < from[i]->count; k++)
-            m->beyond[n++] = from[i]->row[k].line;
-    qsort(m->beyond, n, sizeof(*m->beyond), by_number);
+            m->past[n++] = from[i]->row[k].line;
+    qsort(m->past, n, sizeof(*m->past), by_number);
     for (size_t i = 0; i < n; i++)
-        if (!i || m->beyond[i] != m->beyond[i - 1])
-            m->beyond[m->beyonds++] = m->beyond[i];
+        if (!i || m->past[i] != m->past[i - 1])
+            m->past[m->past_count++] = m->past[i];
 }
 
-// The root of the share of the dearest line.
+// The heat of a line: the square root of its cost over that of the most expensive line.
 static void warm(struct top *t)
 {
     double most = 0;
@@ -252,7 +252,7 @@ void top_source_make(struct top *t)
 
     if (t->here.file == CORE_NONE) {
         top_rows_add(t, ROW_SAYS, CORE_NONE)->text =
-            c->has & CORE_HAS_LINE ? "Of this function no file is known."
+            c->has & CORE_HAS_LINE ? "The source file of this function is unknown."
                                    : "The profile has no lines: they come from debug information "
                                      "(-g).";
         return;
@@ -268,7 +268,7 @@ void top_source_make(struct top *t)
     top_data_check(detail_places(c, CORE_NONE, t->here.file, DETAIL_LINE, m.formula, &m.places));
     top_data_check(detail_calls(c, CORE_NONE, t->here.file, DETAIL_LINE, m.formula, &m.calls));
     gather_lines(&m);
-    if (m.beyonds && m.beyond[0] == 0)
+    if (m.past_count && m.past[0] == 0)
         add_line(&m, 0, 0);
     bool aligned = m.now->path && m.old->path;
     uint32_t lines = m.now->lines > m.old->lines ? m.now->lines : m.old->lines;
@@ -277,7 +277,7 @@ void top_source_make(struct top *t)
     else
         for (uint32_t i = 1; i <= lines; i++)
             add_line(&m, i, i);
-    add_beyond(&m, aligned);
+    add_past_end(&m, aligned);
     warm(t);
     say_state(t, name);
     if (!t->rows)
@@ -289,7 +289,7 @@ void top_source_make(struct top *t)
         }
     t->here.line = 0;
     free(name);
-    free(m.beyond);
+    free(m.past);
     detail_free(m.places);
     detail_free(m.calls);
 }

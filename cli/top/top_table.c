@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The screen: a title, what is shown, the heads of the columns, rows, the selected row in full, and
-// a line for messages. Numbers are never cut: columns that do not fit are left out, and say so.
+// a line for messages. Numbers are never cut: columns that do not fit are left out, and the head
+// says so.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 enum {
     TABLE_ROW = 3,   // the first row of the table
     BELOW = 2,       // lines below it
-    NAME_LEAST = 24, // columns that names have at least
+    NAME_LEAST = 24, // minimum width of names
     LINE_DIGITS = 6, // of a source
     CELL_GAP = 1,
 };
@@ -84,7 +85,7 @@ static struct layout lay(struct top *t, size_t first, size_t end)
 
     for (unsigned i = t->shift; i < t->columns; i++) {
         top_rows_title(t, &t->column[i], text, sizeof(text));
-        int width = (int)strlen(text) + 1; // a mark where it is sorted by
+        int width = (int)strlen(text) + 1; // space for the mark of the sort column
         for (size_t k = first; k < end; k++) {
             struct top_row r = top_rows_get(t, k);
             cell(t, &r, &t->column[i], text, &sign);
@@ -166,7 +167,7 @@ static void add_core(struct string *s, const struct core *c, uint32_t string)
         add_text(s, "???");
 }
 
-// What is behind the last slash.
+// The part behind the last slash.
 static void add_base(struct string *s, const struct core *c, uint32_t string)
 {
     struct text text = core_string(c, string);
@@ -196,7 +197,7 @@ static void add_name(struct string *s, const struct core *c, uint32_t func)
     }
 }
 
-// In parentheses where it is from.
+// The function, and its file or object in parentheses.
 static void add_func(struct string *s, const struct core *c, uint32_t func)
 {
     add_name(s, c, func);
@@ -241,7 +242,7 @@ static void add_group(struct string *s, const struct top *t, const struct top_ro
     add_text(s, count);
 }
 
-// How often a line calls a function; with a base what it did there, too.
+// How often a line calls a function; with a base, on both sides.
 static void add_calls(struct string *s, struct top *t, const struct top_row *r)
 {
     char number[TOP_TEXT_NUMBER];
@@ -334,7 +335,7 @@ static void put_row(struct top *t, const struct layout *l, int y, size_t i)
     free(s.text);
 }
 
-// ---- Around them ----
+// ---- Head and foot ----
 
 static void put_title(struct top *t)
 {
@@ -417,7 +418,7 @@ static void put_subject(struct top *t)
     free(s.text);
 }
 
-// The selected row in full: what its name was before it was shortened, and where it is.
+// The selected row in full: its whole name and its location.
 static void put_selected(struct top *t)
 {
     struct top_row r = top_rows_get(t, t->here.at);
@@ -517,17 +518,17 @@ void top_table_prompt(struct top *t, const char *label, const char *text)
     for (int i = 0; i < columns; i++)
         top_screen_put(row, i, " ", STYLE_PLAIN, false);
     put_line(row, label, STYLE_HEAD);
-    // The end of a long text is what is typed.
+    // Of a long text the end is shown.
     char *out = xmalloc(size * 4 + 8);
-    int room = columns - (int)n - 1, width = top_text_clean(out, text, size, TOP_PROMPT, true);
+    int space = columns - (int)n - 1, width = top_text_clean(out, text, size, TOP_PROMPT, true);
     const char *from = text;
-    while (width > room && *from) {
+    while (width > space && *from) {
         from++;
         while (((unsigned char)*from & 0xc0) == 0x80)
             from++;
         width = top_text_clean(out, from, strlen(from), TOP_PROMPT, true);
     }
-    put_clean(row, (int)n, from, strlen(from), room, STYLE_PLAIN, false);
+    put_clean(row, (int)n, from, strlen(from), space, STYLE_PLAIN, false);
     top_screen_show(row, (int)n + width);
     free(out);
 }

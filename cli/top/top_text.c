@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Names come from object files and sources from anywhere: nothing of them reaches the terminal but
-// characters that take room. What a terminal would obey has the form that it has everywhere
-// (cli/base/text.h).
+// Names and sources are untrusted: only characters that occupy columns reach the terminal. What a
+// terminal would obey is escaped as everywhere (cli/base/text.h).
 #include "cli/top/top_text.h"
 
 #include <math.h>
@@ -19,9 +18,9 @@ enum { TAB = 8 };
 
 // ---- Characters ----
 
-// The columns of the n bytes at s, a character, which stand there as they are; 0 for what does not:
-// control characters and their like, whose visible form is in `out`, and what takes no room or is
-// not of the terminal's character set, which has none ("").
+// The columns of a character, the n bytes at s. 0 for a character that is not written: a control
+// character or the like, whose visible form goes to `out`, or one that occupies no column or is not
+// in the terminal's character set, for which `out` is "".
 static int width_of(int32_t c, const char *s, size_t n, bool unicode, char out[TEXT_ESCAPED])
 {
     *out = '\0';
@@ -55,7 +54,7 @@ static void put_tab(struct writer *w)
     while (w->width % TAB && w->width < w->columns);
 }
 
-// Does all of it fit?
+// Does the whole text fit?
 static bool fits(const char *text, size_t size, int columns, bool unicode)
 {
     char escaped[TEXT_ESCAPED];
@@ -102,7 +101,7 @@ int top_text_clean(char *out, const char *text, size_t size, int columns, bool u
 
 // ---- Names ----
 
-// Is what ends here the name of an operator, whose < and > are no brackets?
+// Does the name of an operator end here? Its < and > are not brackets.
 static bool is_operator(const char *name, size_t end)
 {
     static const char word[] = "operator";
@@ -130,7 +129,7 @@ char *top_text_short(const uint8_t *name, size_t size, bool unicode)
         }
     }
     *o = 0;
-    if (depth) { // they do not match: the whole name
+    if (depth) { // unbalanced brackets: the whole name
         memcpy(out, s, size);
         out[size] = 0;
     }

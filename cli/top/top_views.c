@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What each view shows: which rows, in which order, and which columns.
+// What each view shows: its rows, their order, its columns.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ static void add_column(struct top *t, enum values_of of, unsigned side, bool sha
     t->column[t->columns++] = (struct top_column){ of, side, share };
 }
 
-// Of one kind of cost: the number and its share; with a base both, difference and factor.
+// The columns of one kind of cost: number and share; with a base both numbers, difference and
+// factor.
 static void add_cost(struct top *t, enum values_of of, bool share)
 {
     if (!t->compare) {
@@ -65,8 +66,7 @@ static void make_columns(struct top *t)
         t->shift = 0;
 }
 
-// The column that functions are sorted by: of the kind of cost that is wanted, with a base the
-// difference.
+// The default sort column of functions: the chosen kind of cost, with a base the difference.
 static unsigned default_sort(const struct top *t)
 {
     enum values_of of = t->inclusive ? VALUES_INCLUSIVE : VALUES_SELF;
@@ -89,7 +89,7 @@ static void prepare(struct top *t, enum values_of of)
     top_data_check(values_prepare(t->core, t->formula[t->event], of, all_sides(t)));
 }
 
-// t->sort is TOP_COLUMNS until the columns are known for the first time.
+// t->sort is TOP_COLUMNS before the first columns are made.
 static void sort_funcs(struct top *t)
 {
     struct rows_key key = { .descending = !t->up, .formula = t->formula[t->event] };
@@ -149,7 +149,7 @@ static struct value group_value(const struct top *t, uint32_t group, unsigned si
                : values_minus(v->cost[0], v->cost[1], formula_scale(t->formula[t->event]));
 }
 
-static struct top *sorting; // qsort() hands nothing on
+static struct top *sorting; // qsort() has no argument for the comparison
 
 static int compare_names(uint32_t a, uint32_t b)
 {
@@ -172,7 +172,7 @@ static int compare_groups(const void *pa, const void *pb)
         return t->up ? compare_names(b, a) : compare_names(a, b);
     struct value v = group_value(t, a, t->column[t->sort].side);
     struct value w = group_value(t, b, t->column[t->sort].side);
-    // Exact ones as they are; what has no value comes last.
+    // Exact values are compared as they are; groups without a value come last.
     bool magnitude = t->column[t->sort].side == VALUES_DIFFERENCE;
     double x = magnitude ? fabs(v.approx) : v.approx, y = magnitude ? fabs(w.approx) : w.approx;
     if (isnan(x) || isnan(y))
@@ -185,11 +185,11 @@ static int compare_groups(const void *pa, const void *pb)
 }
 
 struct groups {
-    uint32_t *order;       // groups, by parent, then as they are shown
-    uint32_t *first;       // by group: its functions in `func`; one more
+    uint32_t *order;       // groups, by parent, then in the order shown
+    uint32_t *first;       // by group: start of its functions in `func`, and the end of the last
     uint32_t *func;        // in the order of t->func
-    uint32_t *child, *end; // by group, in `order`; [count] those without a parent
-    uint32_t *funcs;       // by group, with the groups in it
+    uint32_t *child, *end; // by group: its subgroups in `order`; [count]: those without a parent
+    uint32_t *funcs;       // by group: functions in it and its subgroups
 };
 
 static void add_groups(struct top *t, const struct groups *g, uint32_t parent, unsigned depth)

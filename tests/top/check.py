@@ -402,8 +402,8 @@ def refusals():
             faults.append("%s: the terminal's settings are others" % (argv,))
         t.close()
 
-    cannot = "a terminal that can only print lines (TERM is not set, or is dumb) shows no screens" + same
-    unknown = "this terminal (TERM) is not known, or has no cursor that can be moved" + same
+    cannot = "this terminal can only print lines (TERM is not set, or is dumb)" + same
+    unknown = "this terminal (TERM) is unknown, or cannot move its cursor" + same
     for term, sentence in (("dumb", cannot), (None, cannot), ("", cannot), ("no-such-terminal", unknown)):
         refused(sentence, ["calls.callgrind"], env={"TERM": term}, columns=200)
     null = os.open("/dev/null", os.O_RDWR)
@@ -784,10 +784,10 @@ def live():
     test("live: keys at random, sanitized", faults)
     faults = []
     os.mkfifo("pipe") # a pipe without a writer: the program must not wait
-    for argv, words in ((["--live", str(os.getpid())], "process %d has no spool: it is not run by quern" % os.getpid()),
+    for argv, words in ((["--live", str(os.getpid())], "process %d has no spool: it does not run under quern" % os.getpid()),
                         (["--live", "busy.c"], "busy.c: not a spool of quern"),
                         (["--live", "pipe"], "pipe: not a spool of quern"),
-                        (["--live", "nothing"], "nothing: No such file or directory; a running process is named by its"),
+                        (["--live", "nothing"], "nothing: No such file or directory; name a spool or a process id"),
                         (["--live", "--base=alone.out", "1"], "--live: shows one process, without --base"),
                         (["--live", "1", "2"], "--live: shows one process, without --base"), (["--live"], "no profile given")):
         t = start(*argv, columns=200, env={"TMPDIR": folder})
