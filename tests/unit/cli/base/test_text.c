@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Text for people: what is shown in another form, in which, and that nothing else is. Which
-// characters these are is said here once more, by their numbers: C0, DEL and C1 are those of
-// ISO/IEC 6429, the others Bidi_Control, Line_Separator and Paragraph_Separator of Unicode.
+// Text for people: which characters are escaped, in which form, and that no others are. They are
+// listed here again, by number: C0, DEL and C1 are those of ISO/IEC 6429, the others Bidi_Control,
+// Line_Separator and Paragraph_Separator of Unicode.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,11 +48,11 @@ static void test_forms(void **state)
     cleans("\x9b"
            "31m",
            "\\23331m");                        // and as a byte
-    cleans("\xc2\xa0", "\xc2\xa0");            // U+00A0 is behind them
+    cleans("\xc2\xa0", "\xc2\xa0");            // U+00A0 is the first one behind them
     cleans("\xe2\x80\xae", "\\342\\200\\256"); // U+202E
     cleans("\xd8\x9c", "\\330\\234");          // U+061C
     cleans("\xe2\x80\xa8\xe2\x80\xa9", "\\342\\200\\250\\342\\200\\251");
-    // Bytes that are no UTF-8 one by one: cut off, overlong, a surrogate, beyond U+10FFFF.
+    // Bytes that are not UTF-8, one by one: cut off, overlong, a surrogate, above U+10FFFF.
     cleans("a\xe6\xbc", "a\\346\\274");
     cleans("\xe6\xbcz", "\\346\\274z");
     cleans("\xc0\xaf", "\\300\\257");
@@ -116,7 +116,7 @@ static size_t encode(char *out, uint32_t c)
     return 4;
 }
 
-// At each place within eight bytes that are looked at together.
+// At each offset within eight bytes.
 static void test_every_character(void **state)
 {
     char text[32], expected[64];
@@ -156,7 +156,7 @@ static uint32_t next_random(uint32_t *x)
     return *x;
 }
 
-// Bytes in which sequences begin and end often.
+// Random bytes in which sequences often begin and end.
 static void random_text(char *out, size_t n, uint32_t *x)
 {
     static const uint8_t some[] = { 0x1b, 0x7f, 0x80, 0x9b, 0xc2, 0xe2,
@@ -170,7 +170,7 @@ static void random_text(char *out, size_t n, uint32_t *x)
     out[n] = '\0';
 }
 
-// UTF-8, and none of the characters above.
+// Checks that text is UTF-8 without the characters above.
 static void check_clean(const char *s)
 {
     size_t n = strlen(s), length;
@@ -205,7 +205,7 @@ static void test_random_bytes(void **state)
 
 // ---- Formats ----
 
-// The same as snprintf(), where nothing is to be cleaned.
+// The result is that of snprintf(), where nothing is escaped.
 #define SAME(...)                                        \
     do {                                                 \
         char wanted_[1200];                              \
@@ -266,7 +266,7 @@ static void test_long(void **state)
     free(name);
 }
 
-// A message is one line, whatever is in it.
+// A message is one line, whatever it contains.
 static void test_message(void **state)
 {
     static const char expected[] = "quern: a\\nquern: b\\033[2J: no such file\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers, with and without commas, paths, and memory that there is not.
+// Numbers, with and without commas, paths, and allocations that fail.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #include "cli/base/util.h"
 
-// What cannot be had is NULL, as without the sanitizer.
+// An allocation that fails returns NULL, as without the sanitizer.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -81,8 +81,8 @@ static void test_paths(void **state)
 
 enum { MALLOC, CALLOC, REALLOC };
 
-// What a child says that asks for so much; it ends with status 2.
-static void refused(int how, size_t size, char *said, size_t room)
+// The message of a child that allocates so much; it ends with status 2.
+static void refused(int how, size_t size, char *said, size_t max)
 {
     int end[2], status;
     size_t used = 0;
@@ -99,7 +99,7 @@ static void refused(int how, size_t size, char *said, size_t room)
         _exit(p ? 3 : 4);
     }
     close(end[1]);
-    while ((n = read(end[0], said + used, room - 1 - used)) > 0)
+    while ((n = read(end[0], said + used, max - 1 - used)) > 0)
         used += (size_t)n;
     said[used] = '\0';
     close(end[0]);

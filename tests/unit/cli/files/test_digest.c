@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The digest, with the library's own secret as the key, against what xxhsum 0.8.1 says of the same
+// The digest, with the library's own secret as the key, against that of xxhsum 0.8.1 for the same
 // bytes (`xxhsum -H2`), in pieces of any size; and with other keys against itself.
 #include <setjmp.h>
 #include <stdarg.h>

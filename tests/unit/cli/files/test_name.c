@@ -38,7 +38,7 @@ static void test_names(void **state)
     expands("%q{TEST_A}", "one");
     expands("x%q{TEST_A}%q{TEST_A}.%p", "xoneone.4711");
     expands("x%q{TEST_EMPTY}y", "xy");
-    expands("%q{TEST_PERCENT}", "%p"); // what a variable holds is not expanded again
+    expands("%q{TEST_PERCENT}", "%p"); // the value of a variable is not expanded again
     expands("%q{TEST_UNSET}", "the environment variable TEST_UNSET of %q{TEST_UNSET} is not set");
     expands("%q", "%q is not followed by {VARIABLE}");
     expands("%q{}", "%q is not followed by {VARIABLE}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Which line of an old source is which of the new one, and that there is no memory for that. The
-// table of lines is libquern's, quern_profile_string(): here one that ends when it is told to.
+// Which line of an old source is which of the new one, and a lack of memory for that. The table of
+// lines is libquern's, quern_profile_string(): replaced here by one that fails on demand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "cli/files/trust.h"
 #include "quern/profile.h"
 
-// What a child that ends in the middle leaves behind is no leak.
+// Memory of a child that ends early is not a leak.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -34,7 +34,7 @@ struct quern_profile {
 };
 
 static struct quern_profile known;
-static int strings_left; // before there is no memory
+static int strings_left; // strings until memory is exhausted
 
 struct quern_profile *quern_profile_new(void)
 {
@@ -86,7 +86,7 @@ static const struct source now = { .text = new_text, .size = 19, .start = new_st
 
 static void test_lines(void **state)
 {
-    // one is the second line of the new version, two is in it no more, three is the third.
+    // "one" is the second line of the new version, "two" is removed, "three" is the third.
     static const size_t expected[] = { 2, 0, 3 };
     size_t *map;
 
@@ -97,7 +97,7 @@ static void test_lines(void **state)
     free(map);
 }
 
-// A child, for that is the end of the command: status 2 and a sentence.
+// In a child, since it ends the command: status 2 and a message.
 static void ends_without_memory(int strings)
 {
     int ends[2], status;
@@ -123,7 +123,7 @@ static void ends_without_memory(int strings)
     assert_int_equal(WEXITSTATUS(status), 2);
 }
 
-// Of the table, of each of the three and four lines.
+// For the table, and for each of the three and four lines.
 static void test_no_memory(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@
 #include "cli/base/util.h"
 #include "cli/options/options.h"
 
-// What a child that ends in the middle leaves behind is no leak.
+// Memory of a child that ends early is not a leak.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -387,8 +387,8 @@ static void test_man(void **state)
     free(text);
 }
 
-// Options of another table: as they stand there, in the place where they are named here, read into
-// the structure that this one begins with.
+// Options of another table: with their row there, in their position here, read into the structure
+// that this one begins with.
 struct larger {
     struct target target;
     uint64_t own;

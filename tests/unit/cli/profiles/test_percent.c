@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shares in per cent against printf(), which says what they are.
+// Shares in per cent, compared with printf().
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static void same(double share)
         fail_msg("%.20g: '%s' of %d characters, not '%s'", share, got, n, expected);
 }
 
-// Every half of a hundredth, where rounding turns, and its neighbours.
+// Every half of a hundredth, where rounding changes, and its neighbours.
 static void test_halves(void **state)
 {
     (void)state;
@@ -40,7 +40,7 @@ static void test_halves(void **state)
     }
 }
 
-// Shares as they come: of one count in another.
+// Real shares: ratios of counts.
 static void test_ratios(void **state)
 {
     (void)state;
@@ -52,7 +52,7 @@ static void test_ratios(void **state)
             same(100.0 * (double)part / (double)total);
 }
 
-// What is more than all, less than nothing, or no number.
+// Above 100 %, below 0, or not a number.
 static void test_outside(void **state)
 {
     static const double v[] = { 0.0,    -0.0,   99.98,  99.985, 99.99,  99.995, 100,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Processors as data, for the unit tests of what asks one: the leaves of CPUID that are read, as
-// each processor answers them, and XCR0 as Linux sets it there. Leaves that are not listed are 0.
-// Included once by a test, in the place of cli/run/run_machine.c.
+// Processors as data, for unit tests of code that reads CPUID: the leaves that are read, with the
+// answers of each processor, and XCR0 as Linux sets it there. Leaves that are not listed are 0.
+// Included once by a test, in place of cli/run/run_machine.c.
 #ifndef QUERN_TESTS_MACHINES_H
 #define QUERN_TESTS_MACHINES_H
 
@@ -54,7 +54,7 @@ static const struct machine vermeer = { 0x207, {
 } };
 
 // AMD Ryzen 9 7950X, family 19h (Zen 4): AVX-512, whose states are at 832, 896 and 1408 (APM volume
-// 2, 11.5.2): one behind the other, without room for MPX.
+// 2, 11.5.2): consecutive, without space for MPX.
 static const struct machine raphael = { 0x2e7, {
     { 0, 0, 0x10, 0x68747541, 0x444d4163, 0x69746e65 },
     { 1, 0, 0x00a60f12, 0x00200800, 0x7ed8320b, 0x178bfbff },

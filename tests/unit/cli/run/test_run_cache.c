@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Cache geometries: as options give them, as a processor says they are, as they can be simulated.
+// Cache geometries: from options, from CPUID, and as they can be simulated.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void test_cache_parse(void **state)
 
 static void test_cache_fit(void **state)
 {
-    // What an EPYC says of its last level: 480 MB, 16-way: 491520 sets.
+    // The last level of an EPYC by CPUID: 480 MB, 16-way: 491520 sets.
     struct spool_geometry ll = { 503316480, 16, 64 };
     struct spool_geometry good = { 32768, 8, 64 };
     char *said;
@@ -91,7 +91,7 @@ static void test_cache_detect(void **state)
     free(said);
 }
 
-// What one core can use of each processor, and which leaf says so.
+// The caches that one core of each processor can use, and the leaf that describes them.
 static void test_cache_machines(void **state)
 {
     static const struct {
@@ -135,7 +135,7 @@ static void test_cache_machines(void **state)
     }
 }
 
-// A third level without a size, or without associativity, is none: the second is the last.
+// A third level without a size, or without associativity, does not count: the second is the last.
 static void test_cache_without_a_third(void **state)
 {
     static const uint32_t none[] = { 0x0000b140, 0x00300140, 0 };

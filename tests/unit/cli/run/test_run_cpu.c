@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// --cpu on processors of AMD and of Intel: what a program is shown does not depend on which of them
-// it runs on, and what a processor lacks is said. What is shown, to the bit, is
-// tests/cli/540-cpu.bats's, and that a program sees it.
+// --cpu on processors of AMD and of Intel: the processor that a program is shown does not depend on
+// the one that it runs on, and a message names missing features. tests/cli/540-cpu.bats checks
+// every bit that is shown, and that a program sees it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,14 +17,14 @@
 
 #include "machines.h"
 
-// What a child that ends in the middle leaves behind is no leak.
+// Memory of a child that ends early is not a leak.
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "detect_leaks=0";
 }
 
-// Where the value cannot be: what is said of it; "" where it can.
+// The message where the value is refused; "" where it is accepted.
 static const char *refusal(const struct machine *on, const char *value)
 {
     static char text[1024];
@@ -82,7 +82,7 @@ static void assert_same(const struct run_cpu *a, const struct run_cpu *b)
     free(info_b);
 }
 
-// Up to x86-64-v3 not one bit of what is shown is the machine's.
+// Up to x86-64-v3 no bit that is shown comes from the machine.
 static void test_same_on_all(void **state)
 {
     static const char *const values[] = { "x86-64", "x86-64-v2", "x86-64-v3", "x86-64,popcnt,cx16",
@@ -121,8 +121,9 @@ static void test_vendor(void **state)
         assert_true(cpu.table.leaf[i].leaf != 0x80000005 && cpu.table.leaf[i].leaf < 0x80000009);
 }
 
-// Of an x86-64-v4 all is the same but where the processor's own xsave puts AVX-512's states: behind
-// 832 bytes on an AMD (832 + 64 + 512 + 1024 = 2432), behind 1088 on an Intel (2688).
+// An x86-64-v4 is the same on all but for the offsets at which the processor's own xsave stores the
+// states of AVX-512: from 832 on an AMD (832 + 64 + 512 + 1024 = 2432), from 1088 on an Intel
+// (2688).
 static void test_states(void **state)
 {
     struct run_cpu intel = shown(&emerald, "x86-64-v4"), amd = shown(&raphael, "x86-64-v4");
@@ -182,8 +183,8 @@ static void test_lacks(void **state)
                         "avx2; it has x86-64-v2\n");
 }
 
-// The model's caches are simulated, but for those that are given: an Opteron's last one is its L2
-// of 1 MiB, a Haswell's its L3.
+// The model's caches are simulated, except those that are given: the last level of an Opteron is
+// its L2 of 1 MiB, that of a Haswell its L3.
 static void test_caches(void **state)
 {
     struct run_cpu opteron = shown(&vermeer, "x86-64"), haswell = shown(&vermeer, "x86-64-v3");
