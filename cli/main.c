@@ -19,26 +19,28 @@
 static const struct command commands[] = {
     { "run", cmd_run, "[OPTIONS] [--] PROGRAM [ARGS...]", "profile a program",
       &run_options_table },
-    { "stat", cmd_stat, "[OPTIONS] [--] PROGRAM [ARGS...]", "totals only, and whether they repeat",
+    { "stat", cmd_stat, "[OPTIONS] [--] PROGRAM [ARGS...]", "print totals, and whether they repeat",
       &stat_options_table },
     { "recover", cmd_recover, "[FILE...]", "finish the profile of a killed program",
       &recover_options_table },
-    { "annotate", cmd_annotate, "PROFILE... [SOURCE...]", "function table, annotated source",
+    { "annotate", cmd_annotate, "PROFILE... [SOURCE...]", "list functions and annotated source",
       &annotate_options_table },
     { "merge", cmd_merge, "-o OUT PROFILE...", "sum profiles", &merge_options_table },
-    { "diff", cmd_diff, "OLD NEW", "new minus old", &diff_options_table },
-    { "convert", cmd_convert, "--to=FORMAT PROFILE", "another format", &convert_options_table },
+    { "diff", cmd_diff, "OLD NEW", "compare two profiles", &diff_options_table },
+    { "convert", cmd_convert, "--to=FORMAT PROFILE", "write another format",
+      &convert_options_table },
     { "check", cmd_check, "PROFILE...", "say what is wrong in a profile", &check_options_table },
-    { "doctor", cmd_doctor, "", "what this machine has, and what to install",
+    { "doctor", cmd_doctor, "", "check this machine, and say what to install",
       &doctor_options_table },
-    { "report", cmd_report, "PROFILE...", "an HTML file for any browser", &report_options_table },
+    { "report", cmd_report, "PROFILE...", "write an HTML file for any browser",
+      &report_options_table },
     { "top", cmd_top, "PROFILE...", "browse a profile in the terminal",
       &top_options_table },
     { "trace", cmd_trace, "FILE", "list or simulate recorded memory references",
       &trace_options_table },
     { "control", cmd_control, "[PID|PROGRAM...]", "list running programs, and send them requests",
       &control_options_table },
-    { "valgrind", cmd_valgrind, "--tool=TOOL PROGRAM [ARGS...]", "Valgrind's command line",
+    { "valgrind", cmd_valgrind, "--tool=TOOL PROGRAM [ARGS...]", "accept Valgrind's command line",
       &valgrind_options_table },
     // The traditional names: separate programs.
     { "cg_annotate", cmd_cg_annotate, NULL, NULL, &annotate_options_table },
@@ -62,7 +64,7 @@ static void usage(FILE *f)
         snprintf(left, sizeof(left), "%s %s", commands[i].name, commands[i].arguments);
         fprintf(f, "    quern %-38s %s\n", left, commands[i].summary);
     }
-    fputs("\n`quern COMMAND --help` says more; `quern --version` says which version this is.\n", f);
+    fputs("\n`quern COMMAND --help` lists the options; `quern --version` prints the version.\n", f);
 }
 
 static const struct command *find(const char *name, bool traditional)

@@ -33,11 +33,11 @@ static const struct option rows[] = {
       OPTION_TEXT, FIELD(mod_func) },
     { "--fail-if", "=LIMIT",
       "status 1 if exceeded; may be repeated. 'Ir>+1%': Ir grew by more than 1 %; 'Ir>+1000': by "
-      "more than 1000; 'Ir>5000000': it is larger now; 'main:Ir>+1%': of that function",
+      "more than 1000; 'Ir>5000000': the new Ir is larger; 'main:Ir>+1%': the Ir of that function",
       OPTION_LIST, OPTION_APART, FIELD(fail_if) },
     { "--to", "=text|markdown|json|junit|sarif",
-      "text, or limits and functions as a document: a comment, for a program, a test report, for a "
-      "code scanner [text]", OPTION_CHOICE, FIELD(to) },
+      "print text, or limits and functions: as a comment (markdown), for programs (json), as a "
+      "test report (junit), for code scanners (sarif) [text]", OPTION_CHOICE, FIELD(to) },
     { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, .call = include },
     { "--include", "=DIR", "look for sources below DIR", OPTION_CALL, .call = include },
     { "--old-include", "=DIR", NULL, OPTION_LIST, FIELD(old.include) },

@@ -49,7 +49,7 @@ void side_include(void *field, const struct option *o, const char *value);
     { "--include", "=DIR", "look for sources below DIR; may be repeated", \
       OPTION_CALL, OPTION_APART, .field = offsetof(type, side), .call = side_include }, \
     { "--old-include", "=DIR", NULL, OPTION_LIST, .field = offsetof(type, side[1].include) }, \
-    { "--new-include", "=DIR", "the same, for the base or the profile alone", \
+    { "--new-include", "=DIR", "the same, for the base or the profile only", \
       OPTION_LIST, .field = offsetof(type, side[0].include) }, \
     { "--mod-filename", "=EXPR", NULL, OPTION_TEXT, .field = offsetof(type, mod_file) }, \
     { "--mod-funcname", "=EXPR", "rewrite names first, for example s/build-[0-9]*/build/", \

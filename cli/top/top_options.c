@@ -14,7 +14,7 @@
 static const struct option rows[] = {
     SIDE_OPTIONS_COMPARED(struct top),
     SIDE_OPTIONS_FOUND(struct top),
-    { "--live", NULL, "what a running process (its number, or its spool) has counted, every second",
+    { "--live", NULL, "show a running process (its id or its spool), updated every second",
       OPTION_SET, FIELD(live) },
     OPTIONS_HELP,
     OPTIONS_VERSION,

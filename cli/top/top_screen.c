@@ -63,8 +63,8 @@ const char *top_screen_refuses(void)
     if (known)
         del_curterm(cur_term);
     if (!moves)
-        return "this terminal (TERM) is unknown, or cannot move its cursor; `quern annotate` prints "
-               "the same numbers";
+        return "this terminal (TERM) is unknown, or cannot move its cursor; `quern annotate` "
+               "prints the same numbers";
     return NULL;
 }
 

@@ -32,7 +32,7 @@ static void obj_skip(void *field, const struct option *o, const char *value)
 // clang-format off
 static const struct option rows[] = {
     { .kind = OPTION_HEADING, .help = "The tool" },
-    { "--tool", "=cachegrind|callgrind", "other tools are not part of Quern",
+    { "--tool", "=cachegrind|callgrind", "the two tools that Quern has",
       WORDS },
     { .kind = OPTION_HEADING, .help = "Options of both tools" },
     { .name = "-q", .kind = HANDED_ON },

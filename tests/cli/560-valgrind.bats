@@ -90,7 +90,7 @@ refused() { # MESSAGE OPTIONS...
 }
 
 @test "what cannot be done is refused" {
-    tools="must be cachegrind or callgrind: other tools are not part of Quern"
+    tools="must be cachegrind or callgrind: the two tools that Quern has"
     refused "--tool= is missing, and Memcheck, Valgrind's default, is not part of \
 Quern; use --tool=cachegrind or --tool=callgrind (\`quern-valgrind --help\`)"
     refused "--tool=memcheck: $tools" --tool=memcheck
