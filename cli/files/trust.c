@@ -27,7 +27,7 @@ struct profile {
 static struct {
     struct profile *profile;
     size_t profiles, judged;
-    const char *stranger;
+    const char *untrusted;
     char **folder; // real names
     size_t folders;
     char *here; // the working folder
@@ -85,10 +85,10 @@ static bool is_recorded_here(const struct profile *p)
 
 static bool all_recorded_here(void)
 {
-    for (; known.judged < known.profiles && !known.stranger; known.judged++)
+    for (; known.judged < known.profiles && !known.untrusted; known.judged++)
         if (!is_recorded_here(&known.profile[known.judged]))
-            known.stranger = known.profile[known.judged].path;
-    return !known.stranger;
+            known.untrusted = known.profile[known.judged].path;
+    return !known.untrusted;
 }
 
 // Is standard output a file that holds only what this process wrote?
@@ -179,7 +179,7 @@ static bool is_refused(int fd, const char *path)
             "%s: was not recorded here by this user: files that it names, such as %s, are "
             "read only below this folder, and not hidden ones; -I FOLDER allows those "
             "below FOLDER, -I / all",
-            strcmp(known.stranger, "-") == 0 ? "<stdin>" : known.stranger, path);
+            strcmp(known.untrusted, "-") == 0 ? "<stdin>" : known.untrusted, path);
     return true;
 }
 
