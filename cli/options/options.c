@@ -437,7 +437,7 @@ char **options_read(const struct options *set, const char *command, void *to, in
         }
         o = find(set, arg, len, value != NULL);
         if (o && (o->how & OPTION_NUMBERED))
-            die(UTIL_USAGE, "%s: N stands for a number", o->name);
+            die(UTIL_USAGE, "%s: write a number in place of N", o->name);
         if (!o)
             o = find_numbered(set, arg, len);
         if (!o) {

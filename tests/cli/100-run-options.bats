@@ -57,7 +57,7 @@ lists them" \
 }
 
 @test "numbers in names" {
-    wrong "--fn-groupN: N stands for a number" --fn-groupN=main true
+    wrong "--fn-groupN: write a number in place of N" --fn-groupN=main true
     wrong "--separate-callers65: the number must be at most 64" --separate-callers65=main true
     wrong "--separate-recs99999999999999999999: the number must be at most 9999" \
         --separate-recs99999999999999999999=main true
