@@ -87,8 +87,8 @@ static int recover_all(const struct recover_how *how)
     }
     closedir(d);
     if (n == 0)
-        die(UTIL_USAGE, "no quern.spool.* here; name the spool, or go where the profile was to be "
-                        "written");
+        die(UTIL_USAGE, "no quern.spool.* here; name the spool, or change to the folder of the "
+                        "profile");
     if (n > 1 && how->output)
         die(UTIL_USAGE, "-o: there are %zu spools here; name one", n);
     qsort(names, n, sizeof(*names), compare_names);

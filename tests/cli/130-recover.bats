@@ -138,8 +138,8 @@ started; nothing was counted: removed"
     rm -f quern.spool.*
     quern recover
     [ "$status" = 2 ]
-    same "$messages" "quern: no quern.spool.* here; name the spool, or go where the profile was \
-to be written"
+    same "$messages" "quern: no quern.spool.* here; name the spool, or change to the folder of the \
+profile"
 }
 
 @test "files that are no spools" {
