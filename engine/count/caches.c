@@ -18,9 +18,9 @@
 #include "sim/stamps.h"
 
 struct sim_state {
-    // d1's tags lie in the thread's area when translated code looks at them
+    // d1's tags are in the thread's area if translated code reads them
     struct sim_cache i1, d1;
-    struct sim_branch *branch; // in the thread's area, where translated code finds it
+    struct sim_branch *branch; // in the thread's area, for translated code
     u32 *i1_ids;               // instead of i1: line ids, in the thread's area
     struct sim_stamps stamps;  // instead of d1, with tb_config.stamps
 };
@@ -32,10 +32,10 @@ static struct sim_geometry geometry(const struct spool_geometry *g)
     return s;
 }
 
-// --serialize-threads: the state of caches and predictor goes with the turn, from area to area.
+// --serialize-threads: the state of caches and predictor moves with the turn, from area to area.
 static struct {
-    struct sim_state *first; // whose caches outside of the areas are everybody's
-    struct thread *last;     // whose area holds the state; NULL: the copies do
+    struct sim_state *first; // all threads use its caches outside of the areas
+    struct thread *last;     // its area has the state; NULL: the copies below do
     struct sim_branch branch;
     u64 hist;
     void *i1, *d1;
@@ -70,7 +70,7 @@ void caches_turn(struct thread *t)
     serial.last = t;
 }
 
-// Sets that vectors search begin where such a one does.
+// Sets that AVX-512 searches start at whole vectors.
 u32 caches_d1_stride(void)
 {
     u32 assoc = spool->d1.assoc;
@@ -116,15 +116,15 @@ static void zero_pages(void *p, u64 n)
         sys_madvise((u64)p, PAGE_UP(n), MADV_DONTNEED);
 }
 
-// Where sets of D1 were put into their ways' order, which holds as long as the clock goes on.
+// Forgets the sorted ways of D1's sets; they are valid only while the clock runs on.
 static void orders_forget(struct thread *t)
 {
     zero_pages((u8 *)t->self + TA_D1_ORDER, tb_config.d1_sets * TA_D1_ORDER_SIZE);
 }
 
-// I1's tags and stamps, and D1's stamps: later than the new clock, they would make ways that are
-// empty the last to be taken. I1's hints say which lines it has; D1's that are left from before
-// mislead nobody.
+// Clears I1's tags and stamps, and D1's stamps: stamps later than the new clock would make empty
+// ways the last to be replaced. I1's hints say which lines are present; stale hints of D1 do no
+// harm.
 static void stamps_forget(struct thread *t)
 {
     sys_madvise((u64)t->self + TA_REPLAY, TA_REPLAY_END - TA_REPLAY, MADV_DONTNEED);
@@ -134,7 +134,7 @@ static void stamps_forget(struct thread *t)
     caches_make(t);
 }
 
-// A slot that another thread has used.
+// For a slot that another thread has used.
 static void caches_forget(struct thread *t)
 {
     struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
@@ -180,7 +180,7 @@ void caches_clear(void)
     ll_clear();
 }
 
-// Of sets that lie so many ways apart.
+// The latest stamp, of sets `stride` ways apart.
 static u64 latest(u64 at, u32 sets, u32 assoc, u32 stride)
 {
     const u64 *stamp = (const u64 *)at;
@@ -192,7 +192,7 @@ static u64 latest(u64 at, u32 sets, u32 assoc, u32 stride)
     return last;
 }
 
-void caches_clock_goes_on(struct thread *t)
+void caches_restore_clock(struct thread *t)
 {
     u64 i1, d1;
 
@@ -282,12 +282,12 @@ void caches_init(void)
     vector_sets.i1_mask = tb_config.i1_sets - 1;
     vector_sets.d1_assoc = spool->d1.assoc;
     vector_sets.i1_assoc = spool->i1.assoc;
-    vector_sets.d1_ways = (1u << (spool->d1.assoc & 31)) - 1; // at most 16, or nobody looks
+    vector_sets.d1_ways = (1u << (spool->d1.assoc & 31)) - 1; // unused above 16 ways
     vector_sets.i1_ways = (1u << (spool->i1.assoc & 31)) - 1;
     ll_init();
 }
 
-// A miss of an L1. The counters are those of the L1 miss and, behind it, of the LL miss.
+// A miss of an L1. `counter` counts the L1 miss, the next one the LL miss.
 void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     ll_ref(t, addr, size, counter);
@@ -300,7 +300,7 @@ static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
     struct sim_stamps_way r;
 
     t->clock += CACHES_TICK;
-    if (c->tags[hint] == (a & ~c->low)) { // as routines look for it
+    if (c->tags[hint] == (a & ~c->low)) { // as routines do
         c->stamps[hint] = t->clock;
         return false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The slow paths of the simulation: reached by about one data reference in ten. See prof.h for what
-// may be done here, and translate/refs.c for the code that comes here.
+// The slow paths of the simulation: about one data reference in ten gets here. helpers.h says what
+// they may do; translate/refs.c emits the calls.
 #include "engine/count/helpers.h"
 
 #include "engine/callgraph/calls.h"
@@ -20,8 +20,8 @@ void helpers_d1_any(struct thread *t, const u8 *ret)
     caches_dref(t, t->h_addr, d.size, d.counter);
 }
 
-// Any address in the line stands for the whole reference: translated code looks at D1 only if no
-// line of LL is shorter.
+// Any address in the line serves for the whole reference: translated code searches D1 inline only
+// if no line of LL is shorter.
 void helpers_d1_miss(struct thread *t, const u8 *ret)
 {
     struct helperdesc_d1 d;
@@ -75,7 +75,7 @@ void helpers_bi(struct thread *t)
         calls_count(t, t->h_desc_low, 1);
 }
 
-// Whether element i takes part; the mask lies behind the index vector.
+// Whether element i is accessed; the mask follows the index vector.
 static bool vec_on(const struct helperdesc_vec *d, const u8 *mask, u32 i)
 {
     u32 esize = 1u << d->esize_log;
@@ -85,7 +85,7 @@ static bool vec_on(const struct helperdesc_vec *d, const u8 *mask, u32 i)
     return mask[i * esize + esize - 1] >> 7;
 }
 
-// Where element i lies from h_addr.
+// The offset of element i from h_addr.
 static u64 vec_offset(const struct helperdesc_vec *d, const u8 *index, u32 i)
 {
     if (d->kind == VEC_MASKMOV)
@@ -95,8 +95,8 @@ static u64 vec_offset(const struct helperdesc_vec *d, const u8 *index, u32 i)
     return ((const u64 *)index)[i] << d->scale_log;
 }
 
-// A gather, scatter or masked move: its elements, low to high. Index vector and mask were stored to
-// TA_VEC.
+// The elements of a gather, scatter or masked move, low to high. Index vector and mask were stored
+// at TA_VEC.
 static u32 vec_addresses(const struct thread *t, const struct helperdesc_vec *d, u64 *addr)
 {
     const u8 *index = (const u8 *)t->self + TA_VEC, *mask = index + 64;
@@ -113,7 +113,8 @@ static u32 vec_addresses(const struct thread *t, const struct helperdesc_vec *d,
     return all;
 }
 
-// A tile: its rows, from the one with which the instruction begins or, after a fault, goes on.
+// The rows of a tile, from the first, or from the one at which the instruction continues after a
+// fault.
 static u32 tile_addresses(const struct thread *t, const struct helperdesc_vec *d, u64 *addr,
                           u32 *size)
 {
@@ -132,7 +133,7 @@ static u32 tile_addresses(const struct thread *t, const struct helperdesc_vec *d
     return rows > config[1] && rows <= d->last + 1u ? (1u << rows) - (1u << config[1]) : 0;
 }
 
-// The addresses of what is referenced; which of them, and how many bytes each.
+// Addresses, size in bytes, and the mask of the elements that are referenced.
 static u32 vec_elements(const struct thread *t, const struct helperdesc_vec *d, u64 *addr,
                         u32 *size)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The helpers that translated code calls, through their stubs (stubs.def), when the inline check
-// does not settle a reference. They run with signals open and must not use string instructions (the
-// client's direction flag may be set), take no lock but that of LL, and touch no client memory.
-// What they are told is in t->h_* and behind the return address (desc.h).
+// The helpers that translated code calls, through their stubs (stubs.def), when an inline check
+// does not settle a reference. They run with signals open. They must not use string instructions
+// (the client's direction flag may be set), take no lock but LL's, and touch no client memory.
+// Their arguments are in t->h_* and after the return address (helperdesc.h).
 #ifndef QUERN_ENGINE_HELPERS_H
 #define QUERN_ENGINE_HELPERS_H
 
@@ -25,9 +25,9 @@ void helpers_bi(struct thread *t);
 // h_addr: address of the first element, or base of a gather; h_desc: first counter and struct
 // helperdesc_vec.
 void helpers_vec(struct thread *t);
-// The same in a fragment that records: the h_desc_low'th word of the record becomes a mask of the
-// elements that are referenced and, in its upper half, their size; those behind it are their
-// addresses. And what is done with these later. what: struct helperdesc_vec; first: the first counter.
+// The same in a fragment that records: word h_desc_low of the record gets a mask of the elements
+// that are referenced and, in its upper half, their size; the words after it get their addresses.
+// helpers_replay_vec() simulates them later. what: struct helperdesc_vec; first: the first counter.
 void helpers_log_vec(struct thread *t);
 void helpers_replay_vec(struct thread *t, const u64 *slot, u32 what, u32 first);
 

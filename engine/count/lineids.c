@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Dense numbers for the lines of I1 (ids.h).
+// Dense numbers for the lines of I1 (lineids.h).
 #include "engine/count/lineids.h"
 
 #include "engine/base/heap.h"

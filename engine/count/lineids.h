@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A dense number, from 1, for each line of I1 from which code was translated: tags of 32 bits that
-// translated code can compare with a constant.
+// A dense number, from 1, for each line of I1 from which code was translated: a 32-bit tag that
+// translated code compares with a constant.
 #ifndef QUERN_ENGINE_LINEIDS_H
 #define QUERN_ENGINE_LINEIDS_H
 
@@ -11,10 +11,10 @@ void lineids_init(void);
 // line: address >> shift. @holds(translation lock)
 u32 lineids_of(u64 line);
 
-// The lines by number, for later runs: how many; and all of them, line[id - 1].
+// For the persistent cache: the number of lines, and all lines, line[id - 1].
 u32 lineids_count(void);
 void lineids_list(u64 *line);
-// While there are none.
+// Sets ids 1 to n. No id has been given yet.
 void lineids_take(const u64 *line, u32 n);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The simulated LL (ll.h).
 //
-// One lock for each reference was the dearest thing that two threads could share: two that write at
-// random into 256 KiB each took 90 times as long as natively, one of them 11 times.
+// One lock for each reference was the most expensive thing that two threads shared: two threads
+// that write at random into 256 KiB each took 90 times as long as natively, one alone 11 times.
 #include "engine/count/ll.h"
 
 #include "engine/base/heap.h"
@@ -17,9 +17,9 @@
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
 
-#define STRIPES 256u      // a power of two
-#define SPINS   1024u     // before a sleep: as long as it takes to perform what waits
-#define LOOK_NS 100000000 // between looks at whether who has the lock lives
+#define STRIPES  256u      // a power of two
+#define SPINS    1024u     // before a sleep: as long as draining a batch takes
+#define CHECK_NS 100000000 // between checks whether the lock's holder is alive
 
 bool (*ll_is_orphan)(void);
 
@@ -27,45 +27,46 @@ static struct {
     bool shared;              // there has been a second thread
     struct sim_narrow narrow; // while tags != NULL
     struct sim_cache cache;   // else
-    // of a line's number: less than the sets, so that a set has one lock
+    // applied to a line's number; no more bits than sets have, so a set has one lock
     u64 stripe_mask;
     u32 line_shift;
 } ll;
 
-// Each guards the sets whose number ends in its own; on a line of the host's cache of its own.
+// Each lock guards the sets whose number, modulo STRIPES, is its own. Each is on its own line of
+// the host's cache.
 static struct {
     _Alignas(64) struct lock lock;
 } stripe[STRIPES];
 
-// What waits in the area of a thread; written by routine.S, too.
-struct waiting {
+// A batched reference, in the thread's area. routine.S writes these, too.
+struct pending {
     u64 addr;
     u32 counter;
     u32 size; // 0: lies in one line; LL_DONE
 };
 
-// What a process beside finds waits in pieces, so that it need not be the one that performs it: the
-// thread does, where it would wait for an empty buffer. Whoever performs holds the first stripe's
-// lock. t->ll is in the piece that is being filled.
+// With a replayer, references are batched in pieces, and either side may simulate a piece: the
+// client's thread does where it would wait for an empty buffer. Whoever simulates holds the first
+// stripe's lock. t->ll points into the piece that is being filled.
 #define PIECES      8u
-#define PIECE_BYTES (LL_LATER_SHARED + 1u)
+#define PIECE_BYTES (LL_BATCH_SHARED + 1u)
 
-// Where a buffer has more pieces than there may be, the process would do its part of them while the
-// thread is at its next buffer, and LL would go from one processor's caches to the other's all the
-// time (matrices: 1.33 of both processors' time). So many buffers go without it then.
-#define REST 64u
+// When a buffer makes more than PIECES pieces, the replayer has to simulate some of them while the
+// thread fills its next buffer, and LL moves between both processors' caches all the time
+// (matrices: 1.33 of both processors' time). The thread then does not help for this many buffers.
+#define RETRY 64u
 
 struct queue {
-    _Alignas(64) u32 given; // pieces, counted for ever; by who replays
-    u32 on;                 // 0: what waits is at TA_LL
-    u32 before;             // of those given when this buffer was begun
-    u32 rest;               // buffers until it is tried again
+    _Alignas(64) u32 given; // pieces so far, by whoever replays
+    u32 on;                 // 0: the batch is at TA_LL
+    u32 before;             // `given` when this buffer was begun
+    u32 retry;              // buffers until the thread helps again
     _Alignas(64) u32 done;
     u32 asked; // the thread sleeps on *word, and is to be woken for pieces
     u32 *word;
 };
 
-_Static_assert(sizeof(struct waiting) == 16, "asm size");
+_Static_assert(sizeof(struct pending) == 16, "asm size");
 _Static_assert(TA_LL % PIECE_BYTES == 0 && TA_LL_PIECES % PIECE_BYTES == 0 &&
                    THREAD_AREA_STRIDE % PIECE_BYTES == 0,
                "asm looks at 16 bits");
@@ -80,8 +81,7 @@ static struct sim_geometry geometry(void)
     return g;
 }
 
-// On huge pages when it is large, so that looking at a set does not cost a walk of the host's page
-// tables.
+// Large storage is on huge pages: otherwise each set costs a walk of the host's page tables.
 static void *storage(u64 bytes)
 {
     u64 at;
@@ -93,11 +93,11 @@ static void *storage(u64 bytes)
     return (void *)at;
 }
 
-// One thread alone can know of a miss at once; where calls ask for its totals, these are either
-// right at once or, by AVX2, what waits is done before.
-static void alone(void)
+// One thread: --calls=yes needs right totals after every reference. With AVX-512 it simulates each
+// reference at once (no batch); with AVX2 it drains the batch before it reads the totals.
+static void set_own_batch(void)
 {
-    vector_sets.ll_later = tb_config.calls && tb_config.vectors == 64 ? 0 : LL_LATER_OWN;
+    vector_sets.ll_batch = tb_config.calls && tb_config.vectors == 64 ? 0 : LL_BATCH_OWN;
 }
 
 void ll_init(void)
@@ -124,7 +124,7 @@ void ll_init(void)
     vector_sets.ll_masks[0] = vector_sets.ll_sets;
     vector_sets.ll_masks[1] = ~0ul;
     vector_sets.ll_last = 1u << (ll.narrow.assoc - 1) % 32;
-    alone();
+    set_own_batch();
     if (ll.narrow.tags)
         llfork_init(ll.narrow.tags, ll.narrow.stride, sets);
 }
@@ -155,11 +155,11 @@ void ll_share(void)
 {
     if (llfork_is_on())
         llfork_end(true);
-    vector_sets.ll_later = LL_LATER_SHARED;
+    vector_sets.ll_batch = LL_BATCH_SHARED;
     __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE);
 }
 
-// A child need not touch pages of locks that nobody takes.
+// Without a second thread nobody takes the other locks; a child does not touch their pages.
 void ll_forget_locks(void)
 {
     if (ll_is_shared())
@@ -176,13 +176,13 @@ void ll_before_fork(void)
 void ll_fork_child(void)
 {
     ll_forget_locks();
-    alone();
+    set_own_batch();
     ll.shared = false;
     llfork_fork_child();
 }
 
-// sim_narrow_ref(), of a reference within a line.
-static bool by_vectors(u64 addr)
+// sim_narrow_ref() of a reference within a line.
+static bool ref_by_vectors(u64 addr)
 {
     u64 set = addr >> ll.narrow.line_shift & ll.narrow.set_mask;
 
@@ -190,8 +190,8 @@ static bool by_vectors(u64 addr)
                         (u32)(addr >> ll.narrow.tag_shift) + 1, ll.narrow.assoc);
 }
 
-// sim_narrow_touch(), in a forked child.
-static bool near_touch(u64 a)
+// sim_narrow_touch() in a forked child.
+static bool forked_touch(u64 a)
 {
     u32 *ways = llfork_set((u32)(a >> ll.narrow.line_shift & ll.narrow.set_mask));
     u32 tag = (u32)(a >> ll.narrow.tag_shift) + 1;
@@ -201,13 +201,13 @@ static bool near_touch(u64 a)
     return ways[0] != tag && sim_narrow_search(ways, ll.narrow.assoc, tag);
 }
 
-static bool near_ref(u64 addr, u32 size)
+static bool forked_ref(u64 addr, u32 size)
 {
     u64 end = addr + size - 1;
-    bool miss = near_touch(addr);
+    bool miss = forked_touch(addr);
 
     if ((addr ^ end) > ll.narrow.low)
-        miss |= llfork_is_on() ? near_touch(end) : sim_narrow_touch(&ll.narrow, end);
+        miss |= llfork_is_on() ? forked_touch(end) : sim_narrow_touch(&ll.narrow, end);
     return miss;
 }
 
@@ -216,13 +216,13 @@ static bool ref(u64 addr, u32 size)
     if (UNLIKELY(!ll.narrow.tags))
         return sim_cache_ref(&ll.cache, addr, size);
     if (llfork_is_on())
-        return near_ref(addr, size);
+        return forked_ref(addr, size);
     if (tb_config.vectors == 64 && (addr ^ (addr + size - 1)) <= ll.narrow.low)
-        return by_vectors(addr);
+        return ref_by_vectors(addr);
     return sim_narrow_ref(&ll.narrow, addr, size);
 }
 
-// Five levels of page tables, or an address that is going to fault.
+// An address of a five-level page table, or one that is going to fault.
 static bool is_too_wide(u64 addr, u32 size)
 {
     return ll.narrow.tags && !sim_narrow_can(&ll.narrow, addr, size);
@@ -282,9 +282,9 @@ static bool own_ref(u64 addr, u32 size)
     return ref(addr, size);
 }
 
-static struct waiting *first_of(const struct thread *t)
+static struct pending *first_of(const struct thread *t)
 {
-    return (struct waiting *)((u8 *)t->self + TA_LL);
+    return (struct pending *)((u8 *)t->self + TA_LL);
 }
 
 static struct queue *queue_of(const struct thread *t)
@@ -292,13 +292,13 @@ static struct queue *queue_of(const struct thread *t)
     return (struct queue *)((u8 *)t->self + TA_LL_QUEUE);
 }
 
-static struct waiting *piece_of(const struct thread *t, u32 n)
+static struct pending *piece_of(const struct thread *t, u32 n)
 {
-    return (struct waiting *)((u8 *)t->self + TA_LL_PIECES + n % PIECES * PIECE_BYTES);
+    return (struct pending *)((u8 *)t->self + TA_LL_PIECES + n % PIECES * PIECE_BYTES);
 }
 
-// Where what waits and is in no whole piece begins.
-static struct waiting *begin_of(const struct thread *t)
+// The first batched reference that is in no full piece.
+static struct pending *begin_of(const struct thread *t)
 {
     const struct queue *q = queue_of(t);
 
@@ -317,7 +317,7 @@ void ll_thread_init(struct thread *t)
     *queue_of(t) = (struct queue){ 0 };
 }
 
-bool ll_waits(const struct thread *t)
+bool ll_has_pending(const struct thread *t)
 {
     return t->ll != (u64)begin_of(t) || (queue_of(t)->on && pieces(queue_of(t)));
 }
@@ -326,8 +326,8 @@ static void append(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     bool one = addr >> ll.line_shift == (addr + size - 1) >> ll.line_shift;
 
-    *(struct waiting *)t->ll = (struct waiting){ addr, counter, one ? 0 : size };
-    t->ll += sizeof(struct waiting);
+    *(struct pending *)t->ll = (struct pending){ addr, counter, one ? 0 : size };
+    t->ll += sizeof(struct pending);
     if (t->ll % PIECE_BYTES == 0)
         ll_full(t);
 }
@@ -338,14 +338,14 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
         append(t, addr, size, counter);
         return;
     }
-    if (ll_waits(t))
+    if (ll_has_pending(t))
         ll_drain(t);
     calls_count(t, counter, 1);
     if (ll.shared ? shared_ref(addr, size) : own_ref(addr, size))
         calls_count(t, counter + 1, 1);
 }
 
-static struct waiting *by_loop(struct thread *t, struct waiting *w, struct waiting *end)
+static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, struct pending *end)
 {
     if (!vector_sets.ll_sets || !tb_config.vectors)
         return w;
@@ -353,11 +353,11 @@ static struct waiting *by_loop(struct thread *t, struct waiting *w, struct waiti
                                    : vector_waiting(w, end, t->misses);
 }
 
-// @holds(the first stripe's lock, which no reference takes while those of others wait)
-static void perform(struct thread *t, struct waiting *w, struct waiting *end)
+// @holds(the first stripe's lock; no thread simulates a single reference while others have batches)
+static void simulate(struct thread *t, struct pending *w, struct pending *end)
 {
     for (; w < end; w++) {
-        w = by_loop(t, w, end);
+        w = simulate_by_vectors(t, w, end);
         if (w == end)
             break;
         if (w->size == LL_DONE)
@@ -369,36 +369,36 @@ static void perform(struct thread *t, struct waiting *w, struct waiting *end)
     }
 }
 
-// The first stripe's lock. Who has it may have been killed.
-static void take(void)
+// Takes the first stripe's lock. Its holder may have been killed.
+static void take_lock(void)
 {
-    struct k_timespec look = { 0, LOOK_NS };
+    struct k_timespec check = { 0, CHECK_NS };
 
     for (u32 i = 0; i < SPINS; i++) {
         if (lock_try(&stripe[0].lock))
             return;
         __builtin_ia32_pause();
     }
-    while (!lock_take_within(&stripe[0].lock, &look)) {
+    while (!lock_take_within(&stripe[0].lock, &check)) {
         if (ll_is_orphan && ll_is_orphan())
             ll_forget_locks();
     }
 }
 
-// The oldest piece, if there is one.
-static void perform_piece(struct thread *t, struct queue *q)
+// Simulates the oldest piece, if there is one.
+static void simulate_piece(struct thread *t, struct queue *q)
 {
-    struct waiting *w = piece_of(t, q->done);
+    struct pending *w = piece_of(t, q->done);
 
     if (!pieces(q))
         return;
-    perform(t, w, w + PIECE_BYTES / sizeof(*w));
+    simulate(t, w, w + PIECE_BYTES / sizeof(*w));
     __atomic_store_n(&q->done, q->done + 1, __ATOMIC_RELEASE);
 }
 
-// The piece that is being filled is full. In this order, so that whoever finds it after SIGKILL
-// sees by t->ll that it is.
-static void give(struct thread *t, struct queue *q)
+// The current piece is full. t->ll is stored first: whoever finds the state after SIGKILL sees by
+// it that the piece is full.
+static void hand_over(struct thread *t, struct queue *q)
 {
     t->ll = (u64)piece_of(t, q->given + 1);
     __atomic_store_n(&q->given, q->given + 1, __ATOMIC_SEQ_CST);
@@ -408,16 +408,16 @@ void ll_drain(struct thread *t)
 {
     struct queue *q = queue_of(t);
 
-    if (!ll_waits(t))
+    if (!ll_has_pending(t))
         return;
-    take();
+    take_lock();
     if (q->on) {
         if (t->ll - (u64)begin_of(t) >= PIECE_BYTES)
-            give(t, q);
+            hand_over(t, q);
         while (pieces(q))
-            perform_piece(t, q);
+            simulate_piece(t, q);
     }
-    perform(t, begin_of(t), (struct waiting *)t->ll);
+    simulate(t, begin_of(t), (struct pending *)t->ll);
     lock_drop(&stripe[0].lock);
     t->ll = (u64)begin_of(t);
 }
@@ -438,26 +438,26 @@ void ll_full(struct thread *t)
         ll_drain(t);
         return;
     }
-    give(t, q);
+    hand_over(t, q);
     if (pieces(q) >= PIECES / 2)
         wake(q);
     if (pieces(q) < PIECES)
         return;
-    take();
+    take_lock();
     if (pieces(q) == PIECES)
-        perform_piece(t, q);
+        simulate_piece(t, q);
     lock_drop(&stripe[0].lock);
 }
 
-// Of the buffer that is begun.
+// Whether the client's thread may help with the buffer that begins.
 static bool is_for_thread(struct queue *q)
 {
-    if (q->rest)
-        q->rest--;
+    if (q->retry)
+        q->retry--;
     else if (q->on && q->given - q->before > PIECES)
-        q->rest = REST;
+        q->retry = RETRY;
     q->before = q->given;
-    return !q->rest;
+    return !q->retry;
 }
 
 void ll_beside(struct thread *t, bool beside)
@@ -470,8 +470,8 @@ void ll_beside(struct thread *t, bool beside)
         q->on = on;
         t->ll = (u64)begin_of(t);
     }
-    if (!ll.shared && vector_sets.ll_later)
-        vector_sets.ll_later = on ? LL_LATER_SHARED : LL_LATER_OWN;
+    if (!ll.shared && vector_sets.ll_batch)
+        vector_sets.ll_batch = on ? LL_BATCH_SHARED : LL_BATCH_OWN;
 }
 
 void ll_replayed(struct thread *t)
@@ -487,9 +487,9 @@ bool ll_help(struct thread *t)
     if (!q->on || !pieces(q) || !lock_try(&stripe[0].lock))
         return false;
     if (pieces(q))
-        __atomic_fetch_add(&spool->n_helped, PIECE_BYTES / sizeof(struct waiting),
+        __atomic_fetch_add(&spool->n_helped, PIECE_BYTES / sizeof(struct pending),
                            __ATOMIC_RELAXED);
-    perform_piece(t, q);
+    simulate_piece(t, q);
     lock_drop(&stripe[0].lock);
     return true;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Sets of LL that lie together for a forked child (near.h).
+// Sets of LL gathered for a forked child (llfork.h).
 //
-// Children put the sets that they miss into a list in memory that is shared with their parent. It
-// is a hint and nothing else: whoever is killed may leave anything there.
+// Children list the sets that they miss in memory shared with the parent. The list is only a hint:
+// a child that is killed may leave anything in it.
 #include "engine/count/llfork.h"
 
 #include "engine/base/heap.h"
@@ -10,10 +10,10 @@
 #include "engine/count/vector.h"
 #include "engine/spool/spooler.h"
 
-#define SETS      1024u // that lie together, at most
+#define SETS      1024u // gathered, at most
 #define SLOT_BITS 11
 #define LISTED    2048u
-#define REFS      8192u // of a child, after which it is no short one
+#define REFS      8192u // after these a child is not short-lived
 
 bool llfork_on;
 
@@ -23,19 +23,19 @@ static struct {
 } ll;
 
 static struct list {
-    u32 n; // may be more than are listed
+    u32 n; // may exceed LISTED
     u32 set[LISTED];
 } * list;
 
-// In one piece, for all of it is copied for a child.
-static struct together {
+// Contiguous, because a fork's child copies all of it.
+static struct gathered_sets {
     u32 n;
-    u32 left;                 // references until the child is no short one
-    u16 slot[1 << SLOT_BITS]; // by a hash of the set: its place + 1
+    u32 refs_left;            // references until the child is not short-lived
+    u16 slot[1 << SLOT_BITS]; // by a hash of the set: its index + 1
     u32 set[SETS];
     bool used[SETS];
-    u32 *tags; // ll.stride for each place, and one vector more
-} * near;
+    u32 *tags; // ll.stride for each set, and one vector more
+} * gathered;
 
 void llfork_init(u32 *tags, u32 stride, u32 sets)
 {
@@ -44,7 +44,7 @@ void llfork_init(u32 *tags, u32 stride, u32 sets)
     ll.sets = sets;
 }
 
-// No string instruction may be in what routines call.
+// Routines call this: no string instructions.
 static void copy_tags(u32 *to, const u32 *from)
 {
     for (u32 i = 0; i < ll.stride; i++)
@@ -56,19 +56,19 @@ static u32 *home(u32 set)
     return ll.tags + (u64)set * ll.stride;
 }
 
-static u32 *place(u32 k)
+static u32 *copy_of(u32 k)
 {
-    return near->tags + k * ll.stride;
+    return gathered->tags + k * ll.stride;
 }
 
-// Where the set's place is noted, or would be.
+// The hash slot that has the set, or would.
 static u16 *slot_of(u32 set)
 {
     u32 k = set * 0x9e3779b1u >> (32 - SLOT_BITS);
 
-    while (near->slot[k] && near->set[near->slot[k] - 1] != set)
+    while (gathered->slot[k] && gathered->set[gathered->slot[k] - 1] != set)
         k = (k + 1) & ((1u << SLOT_BITS) - 1);
-    return &near->slot[k];
+    return &gathered->slot[k];
 }
 
 static bool has_memory(void)
@@ -78,14 +78,14 @@ static bool has_memory(void)
 
     if (!tried && ll.tags && !(spool->flags & SPOOL_F_NO_AHEAD) &&
         (list = heap_shared(sizeof(*list)))) {
-        near = heap_pages(sizeof(*near) + 64 + tags);
-        near->tags = (u32 *)(((u64)(near + 1) + 63) & ~63ul);
+        gathered = heap_pages(sizeof(*gathered) + 64 + tags);
+        gathered->tags = (u32 *)(((u64)(gathered + 1) + 63) & ~63ul);
     }
     tried = true;
-    return near != NULL;
+    return gathered != NULL;
 }
 
-// What children have asked for. Where there is no more room it begins anew, with these.
+// Adds the sets that children have asked for. A full buffer starts anew with these.
 static void take_list(void)
 {
     u32 n = __atomic_exchange_n(&list->n, 0, __ATOMIC_ACQUIRE);
@@ -99,13 +99,13 @@ static void take_list(void)
         slot = slot_of(set);
         if (*slot)
             continue;
-        if (near->n == SETS) {
-            memset(near->slot, 0, sizeof(near->slot));
-            near->n = 0;
+        if (gathered->n == SETS) {
+            memset(gathered->slot, 0, sizeof(gathered->slot));
+            gathered->n = 0;
             slot = slot_of(set);
         }
-        near->set[near->n] = set;
-        *slot = (u16)++near->n;
+        gathered->set[gathered->n] = set;
+        *slot = (u16)++gathered->n;
     }
 }
 
@@ -116,16 +116,16 @@ void llfork_before_fork(void)
     if (!has_memory() || !ll.tags)
         return;
     take_list();
-    for (u32 k = 0; k < near->n; k++) {
-        copy_tags(place(k), home(near->set[k]));
-        near->used[k] = false;
+    for (u32 k = 0; k < gathered->n; k++) {
+        copy_tags(copy_of(k), home(gathered->set[k]));
+        gathered->used[k] = false;
     }
-    near->left = REFS;
+    gathered->refs_left = REFS;
 }
 
 void llfork_fork_child(void)
 {
-    if (!near || !ll.tags)
+    if (!gathered || !ll.tags)
         return;
     llfork_on = true;
     vector_sets.ll_tags = NULL;
@@ -135,13 +135,13 @@ u32 *llfork_set(u32 set)
 {
     u32 k = *slot_of(set), i;
 
-    if (!--near->left) {
+    if (!--gathered->refs_left) {
         llfork_end(true);
         return home(set);
     }
     if (k) {
-        near->used[k - 1] = true;
-        return place(k - 1);
+        gathered->used[k - 1] = true;
+        return copy_of(k - 1);
     }
     i = __atomic_fetch_add(&list->n, 1, __ATOMIC_RELAXED);
     if (i < LISTED)
@@ -149,12 +149,12 @@ u32 *llfork_set(u32 set)
     return home(set);
 }
 
-void llfork_end(bool keep)
+void llfork_end(bool write_back)
 {
     llfork_on = false;
-    for (u32 k = 0; keep && k < near->n; k++) {
-        if (near->used[k])
-            copy_tags(home(near->set[k]), place(k));
+    for (u32 k = 0; write_back && k < gathered->n; k++) {
+        if (gathered->used[k])
+            copy_tags(home(gathered->set[k]), copy_of(k));
     }
     vector_sets.ll_tags = ll.tags;
 }

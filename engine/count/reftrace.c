@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The reference trace (reftrace.h). A chunk is filled, and written by one call when it is full,
-// when another thread has its turn, or when nothing may be left behind. So a file of a run that was
-// killed ends with a whole chunk, or the reader sees that it does not.
+// The reference trace (reftrace.h). One call writes a chunk when it is full, when another thread
+// gets its turn, or at a flush. So the file of a killed run ends with a whole chunk, or the reader
+// sees that it does not.
 #include "engine/count/reftrace.h"
 
 #include "engine/base/lock.h"
@@ -23,7 +23,7 @@ static struct {
     u32 number[SPOOL_THREADS_MAX + 1u]; // of the thread in a slot
     u64 at;                             // bytes of the file that are whole chunks
     u64 maps;                           // records of the spool that are in it
-    u64 pc, next, data; // of the chunk: the last instruction, what is behind it, the last reference
+    u64 pc, next, data; // of the chunk: the last instruction, its end, the last reference
     struct {
         struct reftrace_chunk head;
         u8 item[REFTRACE_CHUNK_MAX];
@@ -50,7 +50,7 @@ static void give_up(long error)
                trace.path, why(error), -error);
 }
 
-// A write beyond the limit would be a signal to the client.
+// A write beyond the file size limit would send the client a signal.
 static bool is_beyond_limit(u64 end)
 {
     struct k_rlimit limit;
@@ -58,7 +58,7 @@ static bool is_beyond_limit(u64 end)
     return sys_prlimit(RLIMIT_FSIZE, NULL, &limit) == 0 && end > limit.cur;
 }
 
-// All of it or, in a file, nothing.
+// Writes all of it or, to a file, nothing.
 static void put(const void *bytes, u64 size)
 {
     int fd = fds_trace();
@@ -95,7 +95,7 @@ static void map_write(const struct spool_map *m)
     put(&c, sizeof(c.head) + c.head.bytes);
 }
 
-// Whatever is in a chunk lies in mappings that are known by then.
+// The mappings of a chunk's references are known by the time it is written.
 static void maps_write(void)
 {
     const struct spool_map *m = (const struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF);
@@ -169,7 +169,7 @@ static bool make_file(void)
         engine_msg("warning: %s: the name is too long for a reference trace", name);
         return false;
     }
-    // A pipe without a reader must not hold up who has blocked all signals.
+    // A pipe without a reader must not block a thread that has blocked all signals.
     fd = (int)sys_open(trace.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0) {
         engine_msg("warning: %s: cannot be made for the reference trace: error %d", trace.path,
@@ -207,11 +207,11 @@ void reftrace_fork_child(bool shares_fds)
     reftrace_on = log_is_own(spooler_string(spool->s_trace)) && make_file();
     if (reftrace_on)
         header_write(parent, parent_end);
-    if (spool->flags & SPOOL_F_MERGE) // what its parent has counted is its parent's
+    if (spool->flags & SPOOL_F_MERGE) // its parent's counts stay with the parent
         mark(REFTRACE_ZERO);
 }
 
-// ---- Whose turn it is ----
+// ---- Turns ----
 
 void reftrace_thread_init(struct thread *t)
 {
@@ -246,7 +246,7 @@ void reftrace_end(struct thread *t)
     lock_drop(&trace.lock);
 }
 
-// ---- What happens ----
+// ---- Events ----
 
 static void byte(u32 b)
 {
@@ -272,7 +272,7 @@ static void aside(enum reftrace_aside what)
     byte(REFTRACE_ASIDE | (u32)what << 3);
 }
 
-// What follows is of the instruction at pc.
+// Sets pc, the instruction of the items that follow.
 static void at(u64 pc)
 {
     aside(REFTRACE_AT);
@@ -299,7 +299,7 @@ void reftrace_fetch(u64 pc, u32 len, bool undone)
 {
     if (!begins(undone))
         return;
-    // What asks for a client request is one of 19 bytes.
+    // A sequence that makes a client request has 19 bytes.
     byte(REFTRACE_FETCH | (len < 16 ? len << 3 : 0) | (pc == trace.next ? 0 : REFTRACE_FAR));
     if (len >= 16)
         number(len);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// --trace-refs=FILE: every reference that is simulated, in its order, as a file
-// (share/reftrace.h). With it references are recorded and replayed in C (engine/replay/), each
-// thread its own, a buffer at a time: what a thread replays it writes, and nobody else replays
-// meanwhile, for LL is everybody's.
+// --trace-refs=FILE: writes every simulated reference, in order, to a file (share/reftrace.h).
+// References are then recorded and replayed in C (engine/replay/). Each thread replays and writes
+// its own records, a buffer at a time, and only one at a time, because LL is shared.
 //
-// A file that cannot be written on ends the trace, with a sentence, and not the run.
+// A write error ends the trace with a message; the run continues.
 #ifndef QUERN_ENGINE_REFTRACE_H
 #define QUERN_ENGINE_REFTRACE_H
 
@@ -13,47 +12,47 @@
 
 extern bool reftrace_on;
 
-// With descriptors and spool there: makes the file. A program that was executed
-// (--trace-children=yes) has one of its own when the name has %p, else none.
+// Makes the file; needs descriptors and the spool. A program started by exec (--trace-children=yes)
+// has a file of its own if the name has %p, else none.
 void reftrace_init(void);
-// A thread begins, in empty caches.
+// A new thread, whose caches are empty.
 void reftrace_thread_init(struct thread *t);
 
-// Around whatever references t makes. May be nested.
+// Around t's references. May be nested.
 void reftrace_begin(struct thread *t);
 void reftrace_end(struct thread *t);
 
-// Between them. undone: simulated, but the instruction came to nothing.
+// Between begin and end. undone: simulated, but the instruction did not complete.
 void reftrace_fetch(u64 pc, u32 len, bool undone);
-// References and repetitions that follow are of the instruction at pc.
+// Sets pc, the instruction of the references and repetitions that follow.
 void reftrace_at(u64 pc);
 void reftrace_ref(enum reftrace_item kind, u64 addr, u32 size, bool undone);
 void reftrace_cond(u64 pc, bool taken, bool undone);
 void reftrace_indirect(u64 target);
 void reftrace_again(void);
-// A read that is counted, and no more.
+// A read that is counted but not simulated.
 void reftrace_count_read(void);
 
-// The instruction of t at pc has been recorded, or is, and is not done.
+// t's instruction at pc has been or will be recorded, but does not complete.
 void reftrace_take_back(struct thread *t, u64 pc);
 
-// t executes the instruction at pc, of which nothing is simulated.
+// t executes the instruction at pc, which is not simulated.
 void reftrace_step(struct thread *t, u64 pc);
-// The history of t's conditional branches is this (struct sim_branch).
+// Sets the history of t's conditional branches (struct sim_branch).
 void reftrace_history(struct thread *t, u64 history);
 
-// With the world stopped: the caches are empty, counts are forgotten.
+// The caches were emptied; the counts were cleared. The world is stopped.
 void reftrace_cleared(void);
 void reftrace_zeroed(void);
 
-// What is there goes to the file; at an end (it may turn out that the process goes on) that is
-// said.
+// Writes the current chunk to the file. reftrace_ends() also marks an end; the process may yet go
+// on.
 void reftrace_flush(void);
 void reftrace_ends(void);
-// A forked child goes on from its parent's file, flushed just before: in one of its own when the
+// A forked child continues from its parent's file, flushed just before: in a file of its own if the
 // name has %p, else in none.
 void reftrace_fork_child(bool shares_fds);
-// Whoever replays from now on has no files.
+// Called by the replayer, which has no files.
 void reftrace_stop(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// String instructions with a rep prefix (strings.h). The processor runs them natively; the
-// references are made up from what the registers were before and are behind.
+// String instructions with a rep prefix (rep.h). The processor executes them natively; their
+// references are derived from the registers before and after.
 #include "engine/count/rep.h"
 
 #include "engine/base/cpu.h"
@@ -15,7 +15,7 @@
 #include "engine/x86/insn.h"
 
 #define PULSE (1ul << 24) // references; a second takes more than three times as many
-#define REACH (1ul << 57) // elements: no memory of a client's has more
+#define REACH (1ul << 57) // elements: client memory has no more
 
 // One execution.
 struct run {
@@ -24,11 +24,11 @@ struct run {
     u64 mask;                // of addresses
     u64 pc;                  // of the instruction
     u64 n;                   // elements done
-    u64 rsi, rdi, seg;       // where it began; base of rsi's segment
+    u64 rsi, rdi, seg;       // at the start; base of rsi's segment
     s64 step;                // from element to element
     bool ended;              // by the comparison
     u32 first;               // its first counter
-    struct spool_counters c; // and which is which, from that
+    struct spool_counters c; // offsets from `first`
 };
 
 static bool uses_rsi(u32 op)
@@ -80,7 +80,7 @@ static void run_read(struct run *r, const struct thread *t)
     r->step = r->size;
     if (r->n && ((end - begin) & r->mask) != ((r->n * r->size) & r->mask))
         r->step = -r->step;
-    // The comparison may have ended it together with the count: then ZF says, as lahf leaves it in
+    // The comparison may end it at the same time as the count: then ZF decides. lahf leaves it in
     // ah.
     r->ended =
         r->what.op >= STR_CMPS && r->n && (left || (t->h_save[9] >> 14 & 1) == r->what.repne);
@@ -135,9 +135,9 @@ static void branch(struct thread *t, const struct run *r, bool taken)
     caches_branch(t, r->pc, taken, r->first + r->c.bcm);
 }
 
-// One instruction may reach over all of the client's memory, and takes as long; who waits for its
-// replay sees by this that it goes on: from time to time (i is the number of references so far),
-// and behind each. @per-iteration
+// One instruction may access all of the client's memory, which takes long. Whoever waits for its
+// replay sees by this pulse that it goes on: every PULSE references, and after each instruction. i:
+// the number of references so far. @per-iteration
 static void pulse(struct thread *t, u64 i)
 {
     if (UNLIKELY(!(i & (PULSE - 1))))
@@ -168,7 +168,8 @@ static void passes(struct thread *t, const struct run *r)
     }
 }
 
-// How many elements behind the one at addr lie in its line of D1; of one in two lines, none.
+// How many elements after the one at addr are in the same line of D1; 0 for one that straddles two
+// lines.
 static u64 in_line(const struct run *r, u64 addr)
 {
     u64 line = spool->d1.line, at = addr & (line - 1);
@@ -178,8 +179,8 @@ static u64 in_line(const struct run *r, u64 addr)
     return (r->step > 0 ? line - r->size - at : at) / r->size;
 }
 
-// How many behind element i change nothing: its lines are there then, and in the order of the last
-// references already. Both are there only if a set has two ways. A trace has each of them.
+// How many elements after element i change nothing: their lines are in D1, and most recently used
+// already. Both lines fit only if a set has two ways. A trace lists every element.
 static u64 that_hit(const struct run *r, u64 i)
 {
     u64 s = r->what.op == STR_STOS || r->what.op == STR_SCAS ? ~0ul : in_line(r, source(r, i));
@@ -209,7 +210,7 @@ static void account(struct thread *t, const struct run *r)
     }
 }
 
-// What of that is known without simulating anything.
+// Counts what is known without simulation.
 static void elements(struct thread *t, const struct run *r)
 {
     u32 op = r->what.op;

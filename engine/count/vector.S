@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sets of caches searched by AVX-512 and AVX2 (vector.h). Leaves nothing of the client's: the
-// caller has saved the registers.
+// Searches of cache sets by AVX-512 and AVX2 (vector.h). They overwrite the client's vector
+// registers: the caller has saved them.
 #include "engine/count/vector.h"
 
     .intel_syntax noprefix
@@ -17,10 +17,10 @@ vector_ways:
 vector_eight:
     .quad 8
 
-// Row w: the ways, but for w, which is later than all; the last one: all 16.
-    .globl vector_others
+// Row w: the numbers of the ways, except that way w is later than all. The last row: all 16.
+    .globl vector_other_ways
     .balign 64
-vector_others:
+vector_other_ways:
     .set row, 0
     .rept 17
     .set way, 0
@@ -34,13 +34,13 @@ vector_others:
     .endr
     .set row, row + 1
     .endr
-// Of four that wait, the bits that none has that lies within a line, at an address that a program
-// can have, and has not been done yet.
-vector_not_a_line:
+// For four batched references: bits that are all clear when each lies within a line, has a client
+// address, and has not been simulated yet.
+vector_not_simple:
     .rept 4
     .quad 0xffff800000000000, 0xffffffff00000000
     .endr
-// Of a line's words, from 15 - w on: those up to w.
+// Read from word 15 - w on: a mask of a line's words up to w.
 vector_up_to:
     .rept 16
     .long -1
@@ -48,7 +48,7 @@ vector_up_to:
     .rept 16
     .long 0
     .endr
-vector_behind: // each word's neighbour
+vector_rotate: // rotates by one word
     .long 7, 0, 1, 2, 3, 4, 5, 6
 
     .text
@@ -60,7 +60,7 @@ vector_behind: // each word's neighbour
     kmovd k1, r9d
     .endm
 
-// The way of the least stamp from rsi on, to rax. Stamps have their low five bits clear.
+// rax := the way with the least stamp of those at rsi. The low five bits of a stamp are clear.
     .macro LEAST
     kmovd k1, r9d
     vpternlogd zmm1, zmm1, zmm1, 0xff
@@ -136,7 +136,7 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     kmovw ecx, k4
     shl ecx, 16
     or eax, ecx
-    // the ways down to that of the tag, or all
+    // the ways up to the tag's, or all
     mov ecx, r9d
     shr ecx, 1
     not ecx
@@ -157,28 +157,28 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     setz al
     movzx eax, al
     ret
-    // One vector has all of them, with nothing behind those of 9 ways or more (sim/cache.h).
+    // One vector holds the set, and above 8 ways nothing else is in it (sim/cache.h).
 3:  lea ecx, [rdx - 1]
     vpbroadcastd zmm3, esi
     vmovdqu32 zmm0, zmmword ptr [rdi]
     vpcmpeqd k3, zmm0, zmm3
     kmovw eax, k3
-    bts eax, ecx // its last, if none is nearer
+    bts eax, ecx // the last way, if no way before it matches
     blsmsk ecx, eax
-    // The first: nothing changes, and nothing is written; a forked child would copy the page. Not
-    // by a jump, which is mispredicted often.
+    // A hit in way 0 changes nothing and writes nothing; a write would make a forked child copy the
+    // page. No jump here: it would often be mispredicted.
     xor eax, eax
     cmp ecx, 1
     cmove ecx, eax
     kmovw k1, ecx
-    valignd zmm0 {k1}, zmm0, zmm3, 15 // the tag, and before each its neighbour
+    valignd zmm0 {k1}, zmm0, zmm3, 15 // the tag, then each way moves down by one
     vmovdqu32 zmmword ptr [rdi] {k1}, zmm0
     kortestw k3, k3
     setz al
     ret
 
-// r11: an address, whose set of LL is one line of the host's; eax: its tag. eax := where in the set
-// that was, or 0. Changes rcx and r11. The rest is vector_waiting's.
+// r11: an address, eax: its tag; its set of LL is one line of the host's cache. eax := 0 on a miss,
+// else the bit of the way. Changes rcx and r11. The other registers are set by vector_waiting.
     .macro ORDER32
     and r11d, [rip + vector_sets + VS_LL_SETS]
     vmovd xmm3, eax
@@ -199,16 +199,16 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqu ymm5, ymmword ptr [r9 + rcx * 4 + 32]
     vpermd ymm2, ymm7, ymm0
     vpermd ymm6, ymm7, ymm1
-    vpblendd ymm6, ymm6, ymm2, 1 // before each its neighbour
-    vpblendd ymm2, ymm2, ymm3, 1 // and the tag
+    vpblendd ymm6, ymm6, ymm2, 1 // each way moves down by one
+    vpblendd ymm2, ymm2, ymm3, 1 // the tag comes first
     vpblendvb ymm0, ymm0, ymm2, ymm4
     vpblendvb ymm1, ymm1, ymm6, ymm5
     vmovdqa ymmword ptr [r8 + r11], ymm0
     vmovdqa ymmword ptr [r8 + r11 + 32], ymm1
     .endm
 
-// The same by one vector. r11: where its set is, zmm3: its tag in all words. Changes rcx.
-    .macro LINE64
+// The same by one vector. r11: offset of the set, zmm3: the tag in all words. Changes rcx.
+    .macro ORDER_SET64
     vmovdqa32 zmm0, zmmword ptr [r8 + r11]
     vpcmpeqd k3, zmm0, zmm3
     kmovw eax, k3
@@ -223,10 +223,10 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     .macro ORDER64 // as ORDER32
     and r11d, [rip + vector_sets + VS_LL_SETS]
     vpbroadcastd zmm3, eax
-    LINE64
+    ORDER_SET64
     .endm
 
-// rcx: an address; rcx := its tag. To `wide` if that has no 32 bits. Changes rax.
+// rcx: an address; rcx := its tag. Jumps to `wide` if the tag does not fit 32 bits. Changes rax.
     .macro LL_TAG wide
     mov eax, [rip + vector_sets + VS_LL_TAG_SHIFT]
     shrx rcx, rcx, rax
@@ -236,11 +236,11 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     jnz \wide
     .endm
 
-    .macro WAITING name, order
+    .macro DRAIN name, order
     .type \name, @function
 \name:
     lea r9, [rip + vector_up_to + 15 * 4]
-    vmovdqa ymm7, ymmword ptr [rip + vector_behind]
+    vmovdqa ymm7, ymmword ptr [rip + vector_rotate]
 1:  mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 9f
@@ -268,7 +268,7 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     jb 1b
 9:  mov rax, rdi
     ret
-6:  movzx ecx, byte ptr [rcx + r10] // of a program's calls, the totals
+6:  movzx ecx, byte ptr [rcx + r10] // with --calls=yes: the totals
     add rcx, [rip + vector_sets + VS_TOTALS]
     inc qword ptr [rdx + rcx * 8]
     cmp eax, 1
@@ -296,7 +296,7 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     lea r11, [r11 + r10 - 1]
     \order
     pop rcx
-    neg eax // a miss of either is one
+    neg eax // a miss of one or of both counts once
     sbb eax, eax
     neg ecx
     sbb ecx, ecx
@@ -304,11 +304,12 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     jmp 3b
     .endm
 
-    WAITING vector_waiting, ORDER32
-    WAITING vector_each, ORDER64
+    DRAIN vector_waiting, ORDER32
+    DRAIN vector_one_by_one, ORDER64
 
-// Sixteen at a time, of which all sets and tags are made at once: what lies in two lines, or has no
-// tag, is done with the fifteen beside it one behind the other, and so is a program's call graph.
+// Sixteen references at a time: all sets and tags are computed at once. If one of the sixteen
+// straddles two lines or has no tag, all sixteen are simulated one after the other; so is every
+// reference with --calls=yes.
     .globl vector_waiting64
     .type vector_waiting64, @function
 vector_waiting64:
@@ -334,7 +335,7 @@ vector_waiting64:
     vporq zmm4, zmm0, zmm1
     vporq zmm5, zmm2, zmm3
     vporq zmm4, zmm4, zmm5
-    vptestmq k3, zmm4, zmmword ptr [rip + vector_not_a_line]
+    vptestmq k3, zmm4, zmmword ptr [rip + vector_not_simple]
     kortestw k3, k3
     jnz 5f
     vbroadcasti32x4 zmm4, xmmword ptr [rip + vector_sets + VS_LL_SHIFTS]
@@ -355,7 +356,7 @@ vector_waiting64:
     vpbroadcastd zmm3, dword ptr [r9 + 8]
     mov r10d, [rdi + 8]
     inc qword ptr [rdx + r10 * 8]
-    LINE64
+    ORDER_SET64
     test eax, eax
     jz 6f
 3:  mov dword ptr [rdi + 12], LL_DONE
@@ -370,7 +371,7 @@ vector_waiting64:
 5:  mov rsi, rbx
     cmp rdi, rsi
     jae 7f
-    call vector_each
+    call vector_one_by_one
     cmp rdi, r12
     jae 7f
     cmp rdi, rbx
@@ -382,7 +383,7 @@ vector_waiting64:
     pop rbp
     ret
 
-// What these change: SSE, AVX, the masks, and the upper halves of zmm0 to zmm15.
+// State saved: SSE, AVX, the masks, and the upper halves of zmm0 to zmm15.
     .type vector_save, @function
 vector_save: // rdi: the thread
     mov eax, 0x66

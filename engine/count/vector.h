@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Searches of a cache's set by AVX-512 or AVX2 (vector.S): for replays alone, which run in the
+// Searches of a cache set by AVX-512 or AVX2 (vector.S). For replays only: these run in the
 // thread's signal handler, or between vector_save() and vector_restore(). A miss costs a third of
-// what C makes of it.
+// what it costs in C.
 #ifndef QUERN_ENGINE_VECTOR_H
 #define QUERN_ENGINE_VECTOR_H
 
@@ -24,9 +24,9 @@
 #define VS_I1_WAYS      72
 #define VS_LL_STRIDE    76 // tags from set to set
 #define VS_LL_LAST      80 // the bit of the last way
-#define VS_LL_LATER     84 // clear bits in the end of what waits for LL: enough does; 0: none may
-#define VS_D1_LINE      88 // what of an address is that of its line
-#define VS_LL_SETS      96 // what of an address leads to its set, lines and sets having 64 bytes
+#define VS_LL_BATCH     84 // these bits clear in the batch's end: the batch is full; 0: no batch
+#define VS_D1_LINE      88 // mask: address -> address of its line
+#define VS_LL_SETS      96 // mask: address -> offset of its set; lines and sets have 64 bytes
 #define VS_LL_SHIFTS    104 // 0, and ll_tag_shift
 #define VS_LL_ADDS      120 // 0, 1
 #define VS_LL_MASKS     136 // ll_sets, all
@@ -36,9 +36,9 @@
 #define VS_SIZE         176
 #define VS_HINTS        8192
 
-#define LL_LATER_OWN    0xff       // 16 references
-#define LL_LATER_SHARED 0xffff     // 4096
-#define LL_DONE         0xffffffff // size of one that does not wait any more
+#define LL_BATCH_OWN    0xff       // 16 references
+#define LL_BATCH_SHARED 0xffff     // 4096
+#define LL_DONE         0xffffffff // size of a reference that has been simulated
 
 #ifndef __ASSEMBLER__
 
@@ -50,21 +50,21 @@
 struct sim_stamps_way vector_touch64(u64 *tags, u64 *stamps, u32 assoc, u64 tag, u64 now);
 struct sim_stamps_way vector_touch32(u32 *tags, u64 *stamps, u32 assoc, u32 tag, u64 now);
 
-// As sim_narrow_search(), way 0 included. From 9 ways to 16 all of 64 bytes is the set's.
+// As sim_narrow_search(), way 0 included. A set of 9 to 16 ways owns all of its 64 bytes.
 bool vector_order(u32 *ways, u32 tag, u32 assoc);
 
-// By AVX2 and by AVX-512: performs what waits for LL from `from` on (ll.c), whose sets have 9 to 16
-// ways and whose lines have 64 bytes, and counts at `misses`. Up to `end`, or to what has a tag
-// that LL cannot have as long as it is narrow; returns where that is.
+// By AVX2 and by AVX-512: simulates the batched LL references from `from` on (ll.c) and counts at
+// `misses`. Sets have 9 to 16 ways, lines 64 bytes. Stops at `end`, or at a reference whose tag
+// does not fit a narrow LL; returns where.
 void *vector_waiting(void *from, void *end, u64 *misses);
 void *vector_waiting64(void *from, void *end, u64 *misses);
 
-// What routine.S knows of the caches; for caches.c and ll.c to fill in.
+// What routine.S knows of the caches. caches.c and ll.c fill it in.
 struct vector_sets {
     u32 *ll_tags;
     u64 d1_shift, i1_shift, ll_shift, ll_tag_shift;
     u32 d1_low, d1_mask, d1_stride, i1_mask, i1_assoc, ll_mask, ll_assoc, d1_ways, i1_ways;
-    u32 ll_stride, ll_last, ll_later;
+    u32 ll_stride, ll_last, ll_batch;
     u64 d1_line, ll_sets, ll_shifts[2], ll_adds[2], ll_masks[2];
     u32 d1_assoc;
     const u8 *owner;
@@ -79,7 +79,7 @@ _Static_assert(offsetof(struct vector_sets, d1_ways) == VS_D1_WAYS, "asm offset"
 _Static_assert(offsetof(struct vector_sets, i1_ways) == VS_I1_WAYS, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_stride) == VS_LL_STRIDE, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_last) == VS_LL_LAST, "asm offset");
-_Static_assert(offsetof(struct vector_sets, ll_later) == VS_LL_LATER, "asm offset");
+_Static_assert(offsetof(struct vector_sets, ll_batch) == VS_LL_BATCH, "asm offset");
 _Static_assert(offsetof(struct vector_sets, owner) == VS_OWNER, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_sets) == VS_LL_SETS, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_masks) == VS_LL_MASKS, "asm offset");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Instructions executed by a thread (ticks.h): its counters, each times the instructions of its
-// block. Nothing is added to translated code; who asks pays, with the length of the list of blocks.
+// The number of instructions that a thread has executed (vtsc.h): the sum over blocks of executions
+// times instructions. Translated code does nothing for it; the reader pays, in proportion to the
+// number of blocks.
 //
-// The list is of every block that has a record, and grows as these do.
+// The list has every block that has a record in the spool, and grows with these.
 #include "engine/count/vtsc.h"
 
 #include "engine/base/heap.h"
@@ -79,7 +80,7 @@ u64 vtsc_random(struct thread *t)
     return z ^ z >> 31;
 }
 
-// The slot's counters are those of the threads before it, too.
+// The slot's counters include those of earlier threads.
 void vtsc_thread_init(struct thread *t, struct thread *parent)
 {
     if (spool->flags & (SPOOL_F_COUNTED | SPOOL_F_REPRODUCIBLE))

@@ -109,7 +109,7 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
 
 void replay_run(struct thread *t, const u64 *from, const u64 *end)
 {
-    if (from == end && !ll_waits(t))
+    if (from == end && !ll_has_pending(t))
         return;
     if (tb_config.vectors)
         vector_save(t);

@@ -251,7 +251,7 @@ routine_to_cold: // jumped to, at a record that has no routine
 // r10: behind what waits for LL. Returns.
     .macro LL_WAITS
     mov [r12 + TH_LL], r10
-    test [rip + vector_sets + VS_LL_LATER], r10d
+    test [rip + vector_sets + VS_LL_BATCH], r10d
     jz routine_ll
     BASE
     ret
@@ -260,7 +260,7 @@ routine_to_cold: // jumped to, at a record that has no routine
 // rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. LL's turn comes
 // later (ll.h), but for a program's calls.
     .macro LL_REFERENCE
-    cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], 0
     jne 68f
     L1_MISSED
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
@@ -311,7 +311,7 @@ routine_to_cold: // jumped to, at a record that has no routine
 // fetched meanwhile and it is little. What has been done says so, for a thread may be killed here.
     .type routine_ll, @function
 routine_ll:
-    cmp dword ptr [rip + vector_sets + VS_LL_LATER], LL_LATER_SHARED
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
     je 6f
     mov rdi, [rip + vector_sets + VS_LL_TAGS]
     test rdi, rdi
@@ -462,7 +462,7 @@ routine_miss_i1_two:
     mov r8d, edx
     add rax, rdi
     I1_FILL 9f
-9:  cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
+9:  cmp dword ptr [rip + vector_sets + VS_LL_BATCH], 0
     jne 6f
     L1_MISSED
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
@@ -528,7 +528,7 @@ routine_miss_i1_two:
     .endm
     .macro FILL_ELSE ways, stamps // it has been used since
 66: mov r14, r11
-    lea r11, [rip + vector_others + 16 * 128]
+    lea r11, [rip + vector_other_ways + 16 * 128]
     LEAST \ways, \stamps
     mov r11, r14
     vmovd edx, xmm1
@@ -543,7 +543,7 @@ routine_miss_i1_two:
     mov r14d, edx
     sub r14d, ecx
     shl r14d, 7
-    lea r11, [rip + vector_others]
+    lea r11, [rip + vector_other_ways]
     add r11, r14
     LEAST \ways, \stamps
     mov [r12 + rdx * 8 + \stamps], rbp
@@ -565,7 +565,7 @@ routine_miss_i1_two:
     mov [rcx + 8], r10
     add rcx, 16
     mov [r12 + TH_LL], rcx
-    test [rip + vector_sets + VS_LL_LATER], ecx
+    test [rip + vector_sets + VS_LL_BATCH], ecx
     LL_JUMP
     .endm
     .macro LL_JUMP
@@ -822,7 +822,7 @@ routine_miss_i1_\ways: // as routine_miss_i1
 
     .type routine_avx2_ll, @function
 routine_avx2_ll: // jumped to, as routine_ll
-    cmp dword ptr [rip + vector_sets + VS_LL_LATER], LL_LATER_SHARED
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
     je 1f
     lea rdi, [r12 + TA_LL]
     mov rsi, [r12 + TH_LL]

@@ -56,7 +56,7 @@ static const u64 *where_left_off(struct thread *t)
 {
     const u64 *from = (const u64 *)t->replay_from, *at = (const u64 *)t->record;
 
-    caches_clock_goes_on(t);
+    caches_restore_clock(t);
     if (!t->replay_end)
         return NULL;
     if (at < from || at > (const u64 *)t->replay_end)

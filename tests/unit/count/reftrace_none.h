@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For tests of files that tell count/reftrace.c what happens: no trace is made, but what was told
-// of references is there to be asked for. Included by one file of a program.
+// For tests of files that call count/reftrace.c: makes no trace, but counts the references and
+// remembers the last one. Included by one file of a program.
 #include "engine/count/reftrace.h"
 
 bool reftrace_on;
@@ -10,7 +10,7 @@ struct reftrace_told {
     u32 ats, refs;   // how many
     u32 ends;
     u64 at, addr;    // the last ones
-    u32 size, depth; // depth: begun and not ended
+    u32 size, depth; // depth: of nested reftrace_begin()
     enum reftrace_item kind;
     bool undone;
 } reftrace_told;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/count/caches.c: I1 and D1 of threads, in each of the forms that they have, held against
-// sets that are kept in order by hand; who begins with empty ones, and whose state goes on. The
-// arithmetic is the simulator's own (sim/), LL and vectors are not asked.
+// engine/count/caches.c: I1 and D1 of threads in each of their forms, against sets that the test
+// keeps in order of use; which threads begin with empty caches, and which continue a state. The
+// simulators (sim/) are the real ones; LL and vectors are fakes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/stopworld.h"
 
-// -- the rooms that caches.c calls --
+// -- fakes of what caches.c calls --
 
 struct cpu cpu;
 struct tb_config tb_config;
@@ -33,7 +33,7 @@ void (*stopworld_on_turn)(struct thread *t);
 struct vector_sets vector_sets;
 
 static struct thread thread[2];
-static u32 missed; // that went on to LL
+static u32 missed; // references that reached LL
 static u64 missed_at;
 static u32 ll_cleared, ll_shared, ll_inits, told_cleared, numbered;
 
@@ -119,20 +119,20 @@ struct sim_stamps_way vector_touch64(u64 *tags, u64 *stamps, u32 assoc, u64 tag,
     return (struct sim_stamps_way){ 0 };
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 #define LINE    64u
 #define I1_SETS 2u
 #define D1_SETS 4u
-#define WAYS    3u // a set's, of both, where a test does not say otherwise
+#define WAYS    3u // of a set of either cache, unless a test sets others
 
-enum form { PLAIN, AREA, STAMPS, FORMS }; // where tags are, and how the oldest is known
+enum form { PLAIN, AREA, STAMPS, FORMS }; // where tags are, and how recency is kept
 
 static u64 counters[16];
 
-static u32 ways; // a set's
+static u32 ways; // of a set
 
-// Lines of a set, the latest first; 0: none.
+// Lines of a set, most recent first; 0: none.
 static struct model {
     u64 line[8][16];
 } i1, d1;
@@ -152,7 +152,7 @@ static bool model_misses(struct model *m, u32 sets, u64 addr)
     return miss;
 }
 
-// Also over a line's end.
+// addr may straddle two lines.
 static bool model_ref(struct model *m, u32 sets, u64 addr, u32 size)
 {
     bool miss = model_misses(m, sets, addr);
@@ -178,7 +178,7 @@ static void begin_with(enum form form, u32 n)
         .d1_shift = 6,
         .i1_sets = I1_SETS,
         .d1_sets = D1_SETS,
-        .d1_scale = n > 8, // a set of 8-byte tags is as long as that
+        .d1_scale = n > 8, // makes a set as long as 8-byte tags
     };
     memset(&i1, 0, sizeof(i1));
     memset(&d1, 0, sizeof(d1));
@@ -200,7 +200,7 @@ static void begin(enum form form)
     begin_with(form, WAYS);
 }
 
-// Ids are those of the lines where the form has any.
+// The form decides whether lines have ids.
 static bool fetch_misses(struct thread *t, u64 pc, u32 len)
 {
     if (!tb_config.i1_fast)
@@ -247,7 +247,7 @@ static void test_forms(void **state)
         for (enum form f = PLAIN; f < FORMS; f++) {
             begin_with(f, of_sets[i]);
             run(&thread[0], 1);
-            // The other thread has caches of its own, empty ones.
+            // The other thread has its own caches, still empty.
             memset(&i1, 0, sizeof(i1));
             memset(&d1, 0, sizeof(d1));
             run(&thread[1], 2);
@@ -273,7 +273,7 @@ static void test_stride(void **state)
     assert_int_equal(caches_d1_stride(), 12);
 }
 
-// Empty for all threads when that is asked for, for one in a slot that another thread has used.
+// caches_clear() empties all threads' caches; a slot that is used again starts with empty caches.
 static void test_emptied(void **state)
 {
     (void)state;
@@ -303,7 +303,8 @@ static void test_emptied(void **state)
     assert_int_equal(ll_cleared, 0);
 }
 
-// Who goes on where another process was killed: behind the latest stamp of both.
+// A process that continues after another was killed: its clock is past the latest stamp of both
+// caches.
 static void test_clock(void **state)
 {
     struct thread *t = &thread[0];
@@ -314,31 +315,30 @@ static void test_clock(void **state)
     of_i1 = (u64 *)((u64)t->self + TA_I1_STAMPS);
     of_d1 = (u64 *)((u64)t->self + TA_D1_STAMPS);
     of_i1[I1_SETS * WAYS - 1] = 500;
-    of_i1[I1_SETS * WAYS] = 9999; // no way's
+    of_i1[I1_SETS * WAYS] = 9999; // belongs to no way
     of_d1[2] = 400;
     of_d1[D1_SETS * WAYS] = 9999;
-    caches_clock_goes_on(t);
+    caches_restore_clock(t);
     assert_int_equal(t->clock, 500 + CACHES_TICK);
     of_d1[D1_SETS * WAYS - 1] = 700;
-    caches_clock_goes_on(t);
+    caches_restore_clock(t);
     assert_int_equal(t->clock, 700 + CACHES_TICK);
-    // Of sets of 12 ways those that they are apart have the latest stamp, and are none.
+    // Sets of 12 ways are 16 apart: the 4 others have the latest stamp, and are ignored.
     begin_with(STAMPS, 12);
     assert_true(of_d1[12] == INT64_MAX && of_d1[16 * D1_SETS - 1] == INT64_MAX);
     assert_int_equal(of_d1[16], 0);
     of_d1[16 * (D1_SETS - 1) + 11] = 800;
-    ((u8 *)t->self)[TA_D1_ORDER + 24] =
-        3; // ways in their order, by a clock that may not have been reached
-    caches_clock_goes_on(t);
+    ((u8 *)t->self)[TA_D1_ORDER + 24] = 3; // sorted ways, at a clock that may be in the future
+    caches_restore_clock(t);
     assert_int_equal(t->clock, 800 + CACHES_TICK);
     assert_int_equal(((u8 *)t->self)[TA_D1_ORDER + 24], 0);
     tb_config.stamps = false;
     t->clock = 5;
-    caches_clock_goes_on(t);
+    caches_restore_clock(t);
     assert_int_equal(t->clock, 5);
 }
 
-// The predictor is the thread's, and its history stays in the thread block.
+// Each thread has a predictor; its history is in the thread block.
 static void test_branches(void **state)
 {
     struct thread *t = &thread[0];
@@ -362,7 +362,7 @@ static void test_branches(void **state)
     assert_true(caches_indirect(&thread[1], 5, 0x8888));
 }
 
-// --serialize-threads: the state goes with the turn, and stays when its thread has gone.
+// --serialize-threads: the state moves with the turn, and stays when its thread has ended.
 static void test_turns(void **state)
 {
     (void)state;
@@ -374,7 +374,7 @@ static void test_turns(void **state)
         ll_shared = 0;
         for (u32 i = 0; i < 2; i++)
             caches_thread_init(&thread[i]);
-        assert_int_equal(ll_shared, 2); // begin() has made the first one of all
+        assert_int_equal(ll_shared, 2); // begin() has made the first thread
         caches_turn(&thread[0]);
         caches_clear();
         assert_ptr_equal(caches_holder(), &thread[0]);
@@ -384,7 +384,7 @@ static void test_turns(void **state)
         assert_ptr_equal(caches_holder(), &thread[1]);
         assert_int_equal(thread[1].hist, thread[0].hist);
         run(&thread[1], 8);
-        caches_thread_fini(&thread[0]); // it has no turn
+        caches_thread_fini(&thread[0]); // it does not have the turn
         assert_ptr_equal(caches_holder(), &thread[1]);
         caches_thread_fini(&thread[1]);
         assert_null(caches_holder());
@@ -419,7 +419,7 @@ static void test_init(void **state)
     assert_true(caches_by_whole_vectors());
     tb_config.calls = true;
     assert_false(caches_by_whole_vectors());
-    tb_config.vectors = 32; // by AVX2, these do for a call graph, and need no pext
+    tb_config.vectors = 32; // AVX2 allows a call graph, and needs no pext
     assert_true(caches_by_whole_vectors());
     cpu.pext = false;
     assert_true(caches_by_whole_vectors());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/count/helpers.c: what a helper makes of the words that translated code leaves for it: which
-// references are simulated, at which address, and which counters are theirs. Addresses and counters
-// are worked out by hand beside each case; the simulation itself is a list that is written down.
+// engine/count/helpers.c: for the words that translated code passes to each helper, which
+// references it simulates, at which address, at which counters. Addresses and counters are worked
+// out by hand beside each case; the simulators are fakes that list their calls.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
 
-// Without --calls=yes nobody asks for it.
+// Unused without --calls=yes.
 void calls_counted(struct thread *t, u32 counter, u64 by)
 {
     (void)t;
@@ -43,7 +43,7 @@ void calls_elements(struct thread *t, enum spool_event e, u64 by)
         written_by_elements += by;
 }
 
-// -- the simulation: notes what it is asked --
+// -- fakes of the simulators: they list their calls --
 
 struct asked {
     char what; // d: reference, m: has missed L1, i: fetch, b: branch, x: indirect
@@ -87,7 +87,7 @@ bool caches_indirect(struct thread *t, u32 index, u64 target)
     return answer;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static _Alignas(64) u8 area[TA_VEC + 128];
 static struct thread *const t = (struct thread *)area;
@@ -150,7 +150,7 @@ static void test_slow(void **state)
     t->h_desc_low = 0x440;
     helpers_d1_slow(t, words(3, 0, 0, 0, 0, 0));
     check(0, 'd', 0x20047f, 1, 3);
-    t->h_desc_low = 0x400; // the last byte of the line before it, and one of its own
+    t->h_desc_low = 0x400; // the last byte of the line before it, and its first byte
     helpers_d1_slow(t, words(3, 0, 0, 0, 0, 0));
     check(1, 'd', 0x20043f, 2, 3);
 }
@@ -164,7 +164,7 @@ static void test_code(void **state)
     check(1, 'i', 0x401000, 7, 0);
     assert_int_equal(asked[1].first, 11);
     assert_int_equal(asked[1].last, 12);
-    assert_int_equal(n, 2); // it hit: LL is not asked
+    assert_int_equal(n, 2); // a hit: no reference to LL
     answer = true;
     helpers_i1_any(t, words(0x401000, 0, 5, 7, 11, 12));
     check(3, 'm', 0x401000, 7, 5);
@@ -246,7 +246,7 @@ static void test_scatter(void **state)
     };
 
     (void)state;
-    tb_config.rep_cachegrind = true; // is of gathers by vector masks alone
+    tb_config.rep_cachegrind = true; // affects only gathers with vector masks
     vec(d, wide, &bits, sizeof(bits));
     written_by_elements = 0;
     helpers_vec(t);
@@ -261,7 +261,7 @@ static void test_scatter(void **state)
     assert_int_equal(reftrace_told.kind, REFTRACE_WRITE);
 }
 
-// vmaskmovpd [h_addr], ymm: elements lie one behind the other.
+// vmaskmovpd [h_addr], ymm: elements are consecutive.
 static void test_maskmov(void **state)
 {
     static const u64 mask[4] = { 0x7fffffffffffffff, 1ul << 63, 0, ~0ul };
@@ -278,7 +278,7 @@ static void test_maskmov(void **state)
     assert_int_equal(counters[12], 2);
 }
 
-// The same in two steps: what is recorded says all that the replay needs.
+// The same in two steps: the record has all that the replay needs.
 static void test_recorded(void **state)
 {
     u64 record[12];
@@ -291,7 +291,7 @@ static void test_recorded(void **state)
     t->h_save[8] = (u64)record;
     read_by_elements = 0;
     helpers_log_vec(t);
-    assert_int_equal(read_by_elements, 2); // calls pay now, not when it is replayed
+    assert_int_equal(read_by_elements, 2); // calls are charged now, not at the replay
     assert_int_equal(n, 0);
     assert_int_equal(record[2], 0xeeeeeeeeeeeeeeee);
     assert_int_equal(record[3], 4ul << 32 | 5); // elements 0 and 2, of 4 bytes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/count/lineids.c: a number for each line, and the lines of another run, which keep theirs.
+// engine/count/lineids.c: a number for each line; lines of an earlier run keep theirs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "engine/base/heap.h"
 #include "engine/count/lineids.h"
 
-// What is freed has the size that it was asked for with.
+// Memory is freed with the size with which it was allocated.
 static u64 held;
 
 void *heap_alloc(u64 bytes)
@@ -26,19 +26,19 @@ void heap_free(void *p, u64 bytes)
     free(p);
 }
 
-#define ROOM(lines) ((lines)*12ul) // 8 bytes for the line and 4 for its number
+#define BYTES_FOR(lines) ((lines)*12ul) // 8 bytes for the line and 4 for its number
 
 static int begin(void **state)
 {
     (void)state;
     lineids_init();
-    return held != ROOM(4096);
+    return held != BYTES_FOR(4096);
 }
 
-// What a run of this program is asked for, in this order: there is one table.
+// The lines that the tests ask for, in this order: there is one table.
 static const u64 first[] = { 0x401, 0, ~0ul - 1 };
 
-// Of another run, more than half of what there is room for: with these first[] are numbers 1 to 3.
+// An earlier run's lines, more than half of the table: first[] get numbers 1 to 3.
 #define TAKEN 10000u
 
 static u64 taken(u32 i)
@@ -54,15 +54,15 @@ static void test_take(void **state)
     assert_int_equal(lineids_count(), 0);
     lineids_take(line, 0);
     assert_int_equal(lineids_count(), 0);
-    assert_int_equal(held, ROOM(4096));
+    assert_int_equal(held, BYTES_FOR(4096));
     for (u32 i = 0; i < TAKEN; i++)
         line[i] = taken(i);
     lineids_take(line, TAKEN);
     assert_int_equal(lineids_count(), TAKEN);
-    assert_int_equal(held, ROOM(32768)); // at most half of it is used
+    assert_int_equal(held, BYTES_FOR(32768)); // it is at most half full
 }
 
-// Each has its number still, and a line that they have not gets the next.
+// Each line keeps its number, and a new line gets the next.
 static void test_numbers(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void test_list(void **state)
     assert_int_equal(line[TAKEN + 2], 4711);
 }
 
-// The table of 32768 is made anew when half of it is used: none is lost.
+// The table of 32768 grows when it is half full, and loses nothing.
 static void test_grow(void **state)
 {
     static u64 line[20000];
@@ -97,7 +97,7 @@ static void test_grow(void **state)
     (void)state;
     for (u32 i = lineids_count(); i < ARRAY_SIZE(line); i++)
         assert_int_equal(lineids_of(i), i + 1);
-    assert_int_equal(held, ROOM(65536));
+    assert_int_equal(held, BYTES_FOR(65536));
     lineids_list(line);
     for (u32 i = 0; i < TAKEN; i++)
         assert_int_equal(line[i], taken(i));

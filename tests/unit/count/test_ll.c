@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/count/ll.c: what another process finds waits in pieces of 4096, which the thread performs
-// while it waits; against sim/cache.c, reference by reference. Who replays and the thread are this
-// process by turns.
+// engine/count/ll.c: the replayer's references are batched in pieces of 4096, which the thread
+// simulates while it waits; against sim/cache.c, reference by reference. This process is the
+// replayer and the thread in turn.
 #include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ struct spool_header *spool = &header;
 static struct thread *t;
 static struct sim_cache plain;
 static u64 counted[COUNTERS], expected[COUNTERS];
-static u32 vectors; // of the processor
+static u32 vectors; // that the processor has
 static u64 pages_asked;
 
 void *heap_pages(u64 bytes)
@@ -55,14 +55,14 @@ void *heap_shared(u64 bytes)
 
 static jmp_buf killed;
 
-// Whoever performs is killed.
+// Whoever simulates is killed.
 void calls_counted(struct thread *of, u32 counter, u64 n)
 {
     (void)of, (void)counter, (void)n;
     longjmp(killed, 1);
 }
 
-// One more reference that missed its L1, as sim/cache.c has it.
+// One more reference that missed its L1, by sim/cache.c.
 static void refer(u64 addr, u32 size, u32 counter)
 {
     expected[counter]++;
@@ -79,7 +79,7 @@ static void refer_to_some(u32 n)
 
 static void check(void)
 {
-    assert_false(ll_waits(t));
+    assert_false(ll_has_pending(t));
     assert_memory_equal(counted, expected, sizeof(counted));
 }
 
@@ -106,9 +106,9 @@ static int begin(struct sim_geometry g)
     memset(counted, 0, sizeof(counted));
     memset(expected, 0, sizeof(expected));
     t->misses = counted;
-    vector_sets.ll_later = 0;
+    vector_sets.ll_batch = 0;
     ll_init();
-    assert_int_equal(vector_sets.ll_later, LL_LATER_OWN);
+    assert_int_equal(vector_sets.ll_batch, LL_BATCH_OWN);
     ll_thread_init(t);
     free(plain.tags);
     sim_cache_init_zeroed(&plain, &g, calloc(1, sim_cache_bytes(&g)));
@@ -116,7 +116,7 @@ static int begin(struct sim_geometry g)
     return 0;
 }
 
-// Of so few sets a tag has more than 32 bits.
+// With so few sets a tag has more than 32 bits.
 static int setup(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static int setup_narrow(void **state)
     return 0;
 }
 
-// In any order of who does what, and with what is done again and again being all that waits.
+// Any order of who simulates, and batches that contain only simulated references.
 static void test_by_turns(void **state)
 {
     (void)state;
@@ -154,22 +154,21 @@ static void test_by_turns(void **state)
     assert_int_equal(header.n_helped % PIECE, 0);
 }
 
-// Sets of other shapes are performed one reference after the other.
+// Sets of other shapes are simulated one reference after the other.
 static void test_without_vectors(void **state)
 {
     tb_config.vectors = 0;
     test_by_turns(state);
 }
 
-// Nothing is left to the thread that is not a whole piece. Of more than eight, who replays does the
-// oldest.
+// Only whole pieces are left to the thread. Above eight, the replayer simulates the oldest.
 static void test_pieces(void **state)
 {
     (void)state;
     ll_beside(t, true);
     refer_to_some(PIECE - 1);
     ll_replayed(t);
-    assert_true(ll_waits(t));
+    assert_true(ll_has_pending(t));
     assert_false(ll_help(t));
     refer_to_some(1);
     assert_true(ll_help(t));
@@ -181,12 +180,12 @@ static void test_pieces(void **state)
         assert_true(ll_help(t));
     assert_false(ll_help(t));
     assert_int_equal(header.n_helped, PIECES * PIECE);
-    assert_true(ll_waits(t));
+    assert_true(ll_has_pending(t));
     ll_drain(t);
     check();
 }
 
-// A buffer that has more than eight pieces is the last for a while that leaves anything.
+// After a buffer with more than eight pieces, none is left to the thread for a while.
 static void test_many(void **state)
 {
     (void)state;
@@ -205,12 +204,12 @@ static void test_many(void **state)
     ll_beside(t, true);
     refer_to_some(17);
     ll_replayed(t);
-    assert_true(ll_waits(t));
+    assert_true(ll_has_pending(t));
     ll_drain(t);
     check();
 }
 
-// The thread wants to be woken: there is enough at once, or not.
+// The thread asks to be woken: there is enough already, or not yet.
 static void test_ask(void **state)
 {
     u32 word = 0;
@@ -227,8 +226,9 @@ static void test_ask(void **state)
     check();
 }
 
-// Not of two threads, of a call graph, or where tables replay: at once, then, or all together.
-static void test_not_then(void **state)
+// Not with two threads, a call graph, or replays in C: then references are simulated at once, or
+// drained together.
+static void test_not_batched(void **state)
 {
     (void)state;
     tb_config.stamps = false;
@@ -240,10 +240,10 @@ static void test_not_then(void **state)
     ll_init();
     ll_beside(t, true);
     tb_config.calls = false;
-    assert_false(ll_waits(t));
+    assert_false(ll_has_pending(t));
 }
 
-// What waits when there is a second thread is done before anything else.
+// When a second thread starts, the pending references are simulated before anything else.
 static void test_second_thread(void **state)
 {
     (void)state;
@@ -253,16 +253,16 @@ static void test_second_thread(void **state)
     ll_beside(t, true);
     check();
     refer_to_some(PIECE - 1);
-    assert_true(ll_waits(t));
+    assert_true(ll_has_pending(t));
     assert_false(ll_help(t));
     refer_to_some(1);
     check();
-    ll_fork_child(); // which has one
+    ll_fork_child(); // which has one thread
     ll_thread_init(t);
 }
 
-// SIGKILL found who replays behind the last reference of a piece, with the piece not yet given, and
-// behind that; the last time where the pieces begin anew.
+// SIGKILL hits the replayer after the last reference of a piece: before the piece is handed over,
+// and after; the last time where the ring of pieces wraps.
 static void test_killed_at_a_piece(void **state)
 {
     (void)state;
@@ -281,10 +281,10 @@ static void test_killed_at_a_piece(void **state)
     }
 }
 
-// In the midst of a piece: what had been done says so.
+// In the middle of a piece: references that were simulated are marked.
 static void test_killed_in_a_piece(void **state)
 {
-    struct waiting {
+    struct pending {
         u64 addr;
         u32 counter, size;
     } *w = (void *)((u8 *)t->self + TA_LL_PIECES);
@@ -297,7 +297,7 @@ static void test_killed_in_a_piece(void **state)
         expected[w[i].counter]--;
     }
     ll_drain(t);
-    assert_false(ll_waits(t));
+    assert_false(ll_has_pending(t));
     for (u32 i = 0; i < COUNTERS; i += 2)
         assert_int_equal(counted[i], expected[i]);
 }
@@ -309,7 +309,7 @@ static bool is_orphan(void)
     return ++asked == 2;
 }
 
-// Who performs this piece is killed with its first reference.
+// Whoever simulates this piece is killed at its first reference.
 static void is_killed(u32 piece)
 {
     tb_config.calls = true;
@@ -319,8 +319,8 @@ static void is_killed(u32 piece)
     expected[((u32 *)((u8 *)t->self + TA_LL_PIECES + piece * 0x10000))[2]]++;
 }
 
-// Who had the lock was killed: whoever outlives it looks now and then, and takes it. What it was at
-// is counted twice.
+// The lock's holder was killed: a survivor checks from time to time, and takes the lock. The
+// reference that was being simulated is counted twice.
 static void test_orphan(void **state)
 {
     (void)state;
@@ -348,7 +348,7 @@ static void test_orphan(void **state)
     check();
 }
 
-// A forked child has no thread that could have it.
+// A forked child has no thread that could hold the lock.
 static void test_forked(void **state)
 {
     (void)state;
@@ -377,7 +377,7 @@ static void sleeps(void)
     woken = syscall(SYS_futex, &word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &limit);
 }
 
-// Who sleeps for pieces is woken when there are four.
+// A thread that sleeps for pieces is woken when there are four.
 static void test_woken(void **state)
 {
     (void)state;
@@ -392,7 +392,7 @@ static void test_woken(void **state)
     check();
 }
 
-// A reference to an address that needs more bits makes all tags wider: nothing is lost.
+// An address that needs more bits widens all tags: nothing is lost.
 static void test_widened(void **state)
 {
     (void)state;
@@ -405,8 +405,8 @@ static void test_widened(void **state)
     check();
 }
 
-// The second child of a process finds the sets of the first one in another place. They are where
-// they belong again, as they have become, when it has another thread, or when it forks.
+// For the second child the sets of the first one are gathered. They are written back, with their
+// changes, when the child starts a thread or forks.
 static void test_llfork(void **state)
 {
     (void)state;
@@ -424,14 +424,14 @@ static void test_llfork(void **state)
     ll_share();
     assert_true(ll_is_shared() && !llfork_is_on());
     assert_non_null(vector_sets.ll_tags);
-    assert_int_equal(vector_sets.ll_later, LL_LATER_SHARED);
+    assert_int_equal(vector_sets.ll_batch, LL_BATCH_SHARED);
     srand(9);
     refer_to_some(1000);
     check();
     ll_before_fork();
     ll_fork_child();
     assert_true(llfork_is_on());
-    assert_int_equal(vector_sets.ll_later, LL_LATER_OWN);
+    assert_int_equal(vector_sets.ll_batch, LL_BATCH_OWN);
     refer_to_some(500);
     refer(1ul << 52, 1, 0);
     assert_false(llfork_is_on() || ll_is_narrow());
@@ -439,7 +439,7 @@ static void test_llfork(void **state)
     check();
 }
 
-// The same without recording: each reference finds its sets locked, and leaves them free.
+// The same without recording: each reference locks its sets, and releases them.
 static void test_shared(void **state)
 {
     (void)state;
@@ -455,7 +455,7 @@ static void test_shared(void **state)
     assert_false(ll_is_shared());
 }
 
-// What waits since before is done first.
+// References batched before are simulated first.
 static void test_in_order(void **state)
 {
     (void)state;
@@ -463,14 +463,14 @@ static void test_in_order(void **state)
     expected[2]++;
     expected[3] += sim_cache_ref(&plain, 0x1000, 1);
     ((u64 *)t->ll)[0] = 0x1000;
-    ((u64 *)t->ll)[1] = 2; // the counter, and that it lies in one line
+    ((u64 *)t->ll)[1] = 2; // the counter; size 0: within a line
     t->ll += 16;
     refer(0x1000, 1, 4);
     assert_true(counted[3] == 1 && counted[5] == 0);
     check();
 }
 
-// One that is large lies on huge pages, as does what it becomes.
+// A large LL is on huge pages, and stays so when it is widened.
 static void test_huge(void **state)
 {
     (void)state;
@@ -482,7 +482,7 @@ static void test_huge(void **state)
     check();
 }
 
-// It is empty then, whatever its tags are.
+// It is empty afterwards, narrow or wide.
 static void test_cleared(void **state)
 {
     (void)state;
@@ -521,7 +521,7 @@ int main(void)
         cmocka_unit_test_setup(test_pieces, setup),
         cmocka_unit_test_setup(test_many, setup),
         cmocka_unit_test_setup(test_ask, setup),
-        cmocka_unit_test_setup(test_not_then, setup),
+        cmocka_unit_test_setup(test_not_batched, setup),
         cmocka_unit_test_setup(test_second_thread, setup),
         cmocka_unit_test_setup(test_killed_at_a_piece, setup),
         cmocka_unit_test_setup(test_killed_in_a_piece, setup),
@@ -529,7 +529,7 @@ int main(void)
         cmocka_unit_test_setup(test_forked, setup),
         cmocka_unit_test_setup(test_woken, setup),
         cmocka_unit_test_setup(test_cleared, setup),
-        // from here on LL is narrow, until it is not
+        // from here on LL is narrow, until a test widens it
         cmocka_unit_test_setup(test_cleared, setup_narrow),
         cmocka_unit_test_setup(test_by_turns, setup_narrow),
         cmocka_unit_test_setup(test_without_vectors, setup_narrow),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/count/llfork.c: the sets of a small cache as a child finds them, against the cache itself,
-// which a plain model also has. The child is this process: llfork_before_fork() and llfork_fork_child()
-// are called, not fork().
+// engine/count/llfork.c: a child's view of the sets of a small cache, against the cache and a plain
+// model of it. The child is this process: llfork_before_fork() and llfork_fork_child() are called,
+// not fork().
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 #define SETS   4096u
 #define STRIDE 4u
-#define REFS   8192u // near.c
+#define REFS   8192u // as in llfork.c
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -52,7 +52,7 @@ static void forks(void)
     assert_null(vector_sets.ll_tags);
 }
 
-// A reference that changes something; true: it was where sets lie together.
+// A reference that changes the set; true: the set was a gathered one.
 static bool refers(u32 set)
 {
     u32 *at = llfork_set(set), i = (u32)rand() % STRIDE;
@@ -79,7 +79,7 @@ static int setup(void **state)
     return 0;
 }
 
-// What the first child refers to lies together for the second; what the second does stays.
+// The sets of the first child are gathered for the second; the second's changes stay.
 static void test_second_child(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void test_second_child(void **state)
     for (u32 set = 0; set < 500; set++)
         assert_true(refers(set * 8));
     assert_false(refers(3));
-    assert_memory_not_equal(tags, model, sizeof(tags)); // it has not touched them
+    assert_memory_not_equal(tags, model, sizeof(tags)); // the child has not touched LL's own
     llfork_end(true);
     all_is_home();
     forks();
@@ -100,7 +100,7 @@ static void test_second_child(void **state)
     llfork_end(true);
 }
 
-// A child that forks is a parent whose sets are home.
+// A child that forks writes its sets back first.
 static void test_forks(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void test_thrown_away(void **state)
     assert_int_equal(tags[16 * STRIDE], 16 * STRIDE);
 }
 
-// The last reference of a short child finds its set at home, as all later ones.
+// The last reference of a short-lived child, and all later ones, use LL's own sets.
 static void test_not_short(void **state)
 {
     (void)state;
@@ -136,8 +136,8 @@ static void test_not_short(void **state)
     all_is_home();
 }
 
-// 1,024 have room. Where more are asked for it begins anew, with those behind them; what is no
-// set's number is nothing.
+// 1,024 sets fit. When children ask for more the buffer starts anew with those; invalid set numbers
+// are ignored.
 static void test_full(void **state)
 {
     u32 together = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/count/reftrace.c: the file that --trace-refs makes, byte by byte as docs/trace-format.md
-// has it. A file is told as a text: each chunk's kind, its thread, and what follows in hexadecimal.
+// defines it. Tests compare it as text: each chunk's kind, its thread, and its contents in
+// hexadecimal.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,14 +23,14 @@
 
 #define MAPS ((struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF))
 
-// -- the rooms that reftrace.c calls --
+// -- fakes of what reftrace.c calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
 static const char *texts[] = { "", "prog a b", "%p.refs", "/bin/prog", "one.refs" };
 static char folder[] = "/tmp/quern-reftrace-XXXXXX";
 static char names[4][64]; // of files, in the order in which they are made
-static u32 files, left;   // how many; how often the parent's was left
+static u32 files, left;   // how many; how often a child left the parent's
 static bool shared, closed, too_long;
 static int trace_fd = -1;
 
@@ -72,10 +73,10 @@ void fds_leave_trace(bool is_shared)
     trace_fd = -1;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static struct thread a = { .slot = 0 }, b = { .slot = 3 };
-static u32 numbers, before_a; // given to threads in all, and before the last test's first
+static u32 numbers, before_a; // of threads so far; before the current test
 static char told[256];
 static int messages[2]; // a pipe, which has no limit on the size of files
 
@@ -93,7 +94,7 @@ static int setup(void **state)
 {
     (void)state;
     reftrace_on = false;
-    reftrace_fork_child(false); // whatever a test left behind
+    reftrace_fork_child(false); // resets what the last test left
     reftrace_stop();
     memset(&header, 0, sizeof(header));
     header.s_cmd = 1;
@@ -128,8 +129,8 @@ static void read_file(u32 number)
 
 static char text[4096];
 
-// The chunks of a file, threads by their numbers in this test; the place of each is checked by what
-// comes before it.
+// The chunks of a file, with thread numbers relative to this test; each chunk's offset is checked
+// against the bytes before it.
 static const char *chunks(u32 number)
 {
     char *to = text;
@@ -191,7 +192,7 @@ static void begin(void)
     reftrace_begin(&a);
 }
 
-// Who has a turn cannot.
+// A thread that has the turn cannot.
 static void flush(void)
 {
     reftrace_end(&a);
@@ -221,7 +222,7 @@ static void test_header(void **state)
     assert_header(2, REFTRACE_F_SERIALIZE, "", 0);
 }
 
-// Who gets a file: a program that was executed when the name is its own.
+// Which program gets a file: after exec only if the name has %p.
 static void test_which_programs(void **state)
 {
     (void)state;
@@ -269,7 +270,7 @@ static void test_no_file(void **state)
     assert_string_equal(message(), "");
 }
 
-// Of what is off nothing is written, and nobody waits for a turn.
+// When the trace is off nothing is written, and no thread waits for a turn.
 static void test_off(void **state)
 {
     (void)state;
@@ -293,7 +294,7 @@ static void test_off(void **state)
     reftrace_fork_child(true);
     assert_int_equal(files, 0);
     assert_int_equal(left, 0);
-    begin(); // and nothing is left of it
+    begin(); // nothing of the first trace is left
     assert_string_equal(end(), "END 0\n");
 }
 
@@ -302,14 +303,14 @@ static void test_fetches(void **state)
     (void)state;
     begin();
     reftrace_fetch(0x40, 1, false);  // 0x40 forwards: 0x80, which has two bytes
-    reftrace_fetch(0x41, 15, false); // behind the last
+    reftrace_fetch(0x41, 15, false); // follows the last one
     reftrace_fetch(0x50, 16, false);
     reftrace_fetch(0x60, 19, true);
     reftrace_fetch(0x72, 2, false); // one back
     assert_string_equal(end(), "REFS1:88 80 01 78 00 10 07 00 13 90 01\nEND 0\n");
 }
 
-// Sizes of one bit up to 8192 are in the byte.
+// The byte has sizes that are a power of two up to 8192.
 static void test_references(void **state)
 {
     (void)state;
@@ -335,15 +336,15 @@ static void test_branches(void **state)
     reftrace_indirect(0x8);
     reftrace_again();
     reftrace_count_read();
-    reftrace_at(0x10); // it is there
+    reftrace_at(0x10); // pc is 0x10 already
     reftrace_at(0x13);
     reftrace_cond(0x13, false, false);
-    reftrace_fetch(0x13, 1, false); // what is behind it is what was said, not 0x12
+    reftrace_fetch(0x13, 1, false); // `next` is what reftrace_at() said, not 0x12
     assert_string_equal(
         end(), "REFS1:90 20 0c 07 04 8c 01 05 0f 06 1f 17 06 04 08\nEND 0\n");
 }
 
-// What is said of a thread that has no turn just then.
+// Events of a thread that does not have the turn.
 static void test_aside(void **state)
 {
     (void)state;
@@ -356,9 +357,9 @@ static void test_aside(void **state)
     assert_string_equal(end(), "REFS1:0f fe 01 17 04 06 27 80 80 01\nEND 0\n");
 }
 
-// What is full is written, and the next chunk says where it goes on; each begins with addresses of
-// 0. An item of three bytes: 21,835 of them, with the first instruction's, are 65,508 bytes, and
-// 32 more is what there must be room for.
+// A full chunk is written, and the next one continues; each starts with addresses of 0. An item of
+// three bytes: 21,835 of them, with the first instruction's, are 65,508 bytes, and a chunk must
+// have space for 32 more.
 static void test_full(void **state)
 {
     u32 i;
@@ -380,7 +381,7 @@ static void test_full(void **state)
                                "REFS1:17 20 21 80 80 01\nEND 0\n");
 }
 
-// Threads have numbers from 1 on, and a chunk is one thread's; turns may be nested.
+// Threads are numbered from 1; a chunk belongs to one thread; turns may be nested.
 static void test_turns(void **state)
 {
     (void)state;
@@ -388,7 +389,7 @@ static void test_turns(void **state)
     thread_begins(&b);
     reftrace_again();
     reftrace_begin(&a);
-    reftrace_end(&b); // it has no turn
+    reftrace_end(&b); // it does not have the turn
     reftrace_end(&a);
     reftrace_again();
     reftrace_end(&a);
@@ -438,7 +439,7 @@ static void test_marks(void **state)
     assert_string_equal(end(), "REFS1:06\nCLAR0\nZERO0\nREFS1:06\nEND 0\n");
 }
 
-// Mappings that became known stand before the chunk that may lie in them, once.
+// New mappings are written once, before the chunk that may refer to them.
 static void test_maps(void **state)
 {
     const struct k_rlimit some = { 0x30000, 0x40000 };
@@ -451,7 +452,7 @@ static void test_maps(void **state)
     MAPS[0] = (struct spool_map){ .start = 0x11, .end = 0x22, .offset = 0x33, .path = 3 };
     MAPS[1] = (struct spool_map){ .start = 0x44, .end = 0x55 };
     header.maps_used = 1;
-    flush(); // there is no chunk
+    flush(); // no chunk yet
     assert_string_equal(chunks(0), "");
     reftrace_again();
     flush();
@@ -469,8 +470,8 @@ static void test_maps(void **state)
     sys_prlimit(RLIMIT_FSIZE, &before, NULL);
 }
 
-// A child goes on from its parent's file, up to what is in that; with one profile for all, nothing
-// of what it has counted is its own.
+// A child continues its parent's file from the parent's last flush; with one profile for all
+// processes, none of the counts so far are its own.
 static void test_fork(void **state)
 {
     u64 end_of_parent;
@@ -481,7 +482,7 @@ static void test_fork(void **state)
     reftrace_end(&a);
     reftrace_flush();
     end_of_parent = 88 + 16 + 1;
-    reftrace_begin(&a); // another thread of the parent was at it
+    reftrace_begin(&a); // another thread of the parent has the turn
     reftrace_fork_child(true);
     assert_true(reftrace_on);
     assert_int_equal(left, 1);
@@ -494,7 +495,7 @@ static void test_fork(void **state)
     assert_false(shared);
     assert_header(2, 0, names[1], 88 + strlen(names[0]));
     assert_string_equal(chunks(2), "ZERO0\n");
-    header.s_trace = 4; // the parent's alone
+    header.s_trace = 4; // only the parent has this file
     reftrace_fork_child(false);
     assert_false(reftrace_on);
     assert_int_equal(left, 3);
@@ -502,7 +503,7 @@ static void test_fork(void **state)
     header.maps_used = 0;
 }
 
-// A file that cannot be written on ends behind a whole chunk, and that is said once.
+// After a write error the file ends with a whole chunk, and one message says so.
 static void test_full_file(void **state)
 {
     struct k_rlimit before;
@@ -515,7 +516,7 @@ static void test_full_file(void **state)
     sys_prlimit(RLIMIT_FSIZE, NULL, &before);
     sys_prlimit(RLIMIT_FSIZE, &(struct k_rlimit){ 105 + 17, before.max }, NULL);
     reftrace_again();
-    flush(); // the last byte that there may be
+    flush(); // up to the last byte allowed
     assert_string_equal(chunks(0), "REFS1:06\nREFS1:06\n");
     assert_string_equal(message(), "");
     reftrace_again();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/count/rep.c: the references and branches that are made up for a rep instruction, from
-// registers before and behind it. Expected: what the instruction does by the manual, element by
-// element; with --rep-count=cachegrind the passes of tests/compat/reference-model.md.
+// engine/count/rep.c: the references and branches of a rep instruction, derived from the registers
+// before and after it. Expected: what the manual says the instruction does, element by element;
+// with --rep-count=cachegrind the passes of tests/compat/reference-model.md.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,16 +29,15 @@ struct spool_header *spool = &header;
 
 static struct thread t;
 static u64 counters[64];
-static char seen[1024]; // what the simulators were told
+static char seen[1024]; // the simulators' calls
 
-// The simulators, hosted.
-// No call graph is asked for here: the counters alone count.
+// The simulators, hosted. No call graph here: only counters count.
 void calls_counted(struct thread *thread, u32 counter, u64 n)
 {
     fail_msg("%p: counter %u of the call graph grew by %lu", (void *)thread, counter, n);
 }
 
-static u64 elements[SPOOL_EVENTS]; // what calls pay before anything is simulated
+static u64 elements[SPOOL_EVENTS]; // charged to calls before the simulation
 
 void calls_elements(struct thread *thread, enum spool_event e, u64 n)
 {
@@ -71,7 +70,7 @@ static void mode(bool cachegrind, bool branch)
                    (cachegrind ? SPOOL_F_REP_CACHEGRIND : 0);
 }
 
-// Runs it: elements from rsi 0x1000 and rdi 0x2000 on; `left` of rcx, `step` from element to
+// Runs it on elements from rsi 0x1000 and rdi 0x2000; `left`: of rcx, `step`: from element to
 // element.
 static void run(struct helperdesc_rep what, u64 n, u64 left, s64 step, bool zero)
 {
@@ -93,7 +92,7 @@ static void run(struct helperdesc_rep what, u64 n, u64 left, s64 step, bool zero
     t.rep_rsi = 0x1000;
     t.rep_rdi = 0x2000;
     t.h_save[1] = left;
-    // what an instruction does not use stays
+    // registers that the instruction does not use stay
     t.h_save[3] = 0x1000 + (reads_rsi ? (u64)((s64)(n - left) * step) : 0);
     t.h_save[4] = 0x2000 + (what.op != STR_LODS ? (u64)((s64)(n - left) * step) : 0);
     t.h_save[9] = zero ? 0x4000 : 0;
@@ -102,7 +101,7 @@ static void run(struct helperdesc_rep what, u64 n, u64 left, s64 step, bool zero
         assert_int_equal(elements[SPOOL_E_IR], counters[10]);
         assert_int_equal(elements[SPOOL_E_BC], counters[11]);
     }
-    // What is simulated later is what was said.
+    // A later simulation gives the same.
     dr = 10 + 2 * tb_config.rep_cachegrind + 2 * what.fetch;
     assert_int_equal(elements[SPOOL_E_DR], counters[dr]);
     assert_int_equal(elements[SPOOL_E_DW], counters[dr + 1]);
@@ -114,7 +113,7 @@ static void run(struct helperdesc_rep what, u64 n, u64 left, s64 step, bool zero
     memset(counters, 0, sizeof(counters));
     t.replay_pulse = 3;
     rep_replay(&t, record + 1, 0x401000, w.word, 10);
-    assert_int_equal(t.replay_pulse, 4); // it has gone on
+    assert_int_equal(t.replay_pulse, 4); // the pulse at the end of an instruction
     assert_string_equal(seen, now);
     assert_int_equal(elements[SPOOL_E_DR], 2 * counters[dr]);
     assert_int_equal(elements[SPOOL_E_DW], 2 * counters[dr + 1]);
@@ -152,7 +151,7 @@ static void test_directions(void **state)
     assert_string_equal(seen, "1000/2@12 ffe/2@12 ");
     run((struct helperdesc_rep){ .op = STR_STOS, .size_log = 1 }, 2, 0, -2, false);
     assert_string_equal(seen, "2000/2@14 1ffe/2@14 ");
-    // cut off by a fault behind one of three
+    // a fault after one of three
     run((struct helperdesc_rep){ .op = STR_MOVS, .size_log = 3 }, 3, 2, 8, false);
     assert_string_equal(seen, "1000/8@12 2000/8@14 ");
     assert_int_equal(counters[10], 1);
@@ -173,8 +172,8 @@ static void test_segment(void **state)
     assert_string_equal(seen, "1000/1@12 ");
 }
 
-// Of what is in one line of a set with two ways the first is simulated: the others hit, in the same
-// order. A trace has each of them, and so has a set of one way.
+// In a set with two ways only the first reference to a line is simulated: the others hit, and keep
+// the order. A trace lists each, and a set of one way simulates each.
 static void test_lines(void **state)
 {
     (void)state;
@@ -186,7 +185,7 @@ static void test_lines(void **state)
     assert_int_equal(counters[11], 20);
     run((struct helperdesc_rep){ .op = STR_STOS, .size_log = 0 }, 70, 0, 1, false);
     assert_string_equal(seen, "2000/1@14 2040/1@14 ");
-    // Backwards: the first is the lowest of its line.
+    // Backwards: the first element is the lowest of its line.
     run((struct helperdesc_rep){ .op = STR_LODS, .size_log = 3 }, 10, 0, -8, false);
     assert_string_equal(seen, "1000/8@12 ff8/8@12 fb8/8@12 ");
     reftrace_on = true;
@@ -199,7 +198,8 @@ static void test_lines(void **state)
     header.d1.assoc = 0;
 }
 
-// What is simulated at once belongs to its instruction in a trace; what is replayed has been said.
+// A reference that is simulated at once belongs to its instruction in a trace; for a replay the
+// caller has set the instruction.
 static void test_traced(void **state)
 {
     (void)state;
@@ -233,7 +233,7 @@ static void test_passes(void **state)
     // repne scasb that finds at the last: the flags say that the comparison ended it
     run((struct helperdesc_rep){ .op = STR_SCAS, .size_log = 0, .repne = 1 }, 2, 0, 1, true);
     assert_string_equal(seen, "T18 2000/1@14 T18 T18 2001/1@14 N18 ");
-    // and that does not find
+    // one that finds nothing
     run((struct helperdesc_rep){ .op = STR_SCAS, .size_log = 0, .repne = 1 }, 1, 0, 1, false);
     assert_string_equal(seen, "T18 2000/1@14 T18 N18 ");
     run((struct helperdesc_rep){ .op = STR_SCAS, .size_log = 0 }, 0, 0, 1, false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/count/vector.S: what waits for LL, performed by AVX2 and by AVX-512, against sim/cache.c
-// reference by reference; and where it stops. Skipped where the processor has not these.
+// engine/count/vector.S: batched LL references simulated by AVX2 and by AVX-512, against
+// sim/cache.c reference by reference; and where the loop stops. Skipped where the processor lacks
+// either.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include "engine/count/vector.h"
 #include "sim/cache.h"
 
-struct waiting {
+struct pending {
     u64 addr;
     u32 counter, size;
 };
@@ -25,12 +26,12 @@ static struct sim_narrow plain;
 static u64 misses[64], expected[64];
 static u8 owner[64];
 
-static void *(*waiting)(void *from, void *end, u64 *misses);
+static void *(*pending)(void *from, void *end, u64 *misses);
 
 static int by_avx2(void **state)
 {
     (void)state;
-    waiting =
+    pending =
         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? vector_waiting : NULL;
     return 0;
 }
@@ -38,14 +39,14 @@ static int by_avx2(void **state)
 static int by_avx512(void **state)
 {
     (void)state;
-    waiting = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+    pending = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")
                   ? vector_waiting64
                   : NULL;
     return 0;
 }
 
-// An LL of so many ways and lines of 64 bytes, as ll_init() tells it.
+// Sets up an LL of `ways` ways and lines of 64 bytes, as ll_init() does.
 static void begin(u32 assoc)
 {
     struct sim_geometry g = { SETS * assoc * 64, assoc, 64 };
@@ -65,7 +66,7 @@ static void begin(u32 assoc)
                                         .ll_last = 1u << (assoc - 1) };
 }
 
-static void expect(const struct waiting *w)
+static void expect(const struct pending *w)
 {
     expected[w->counter]++;
     expected[w->counter + 1] += sim_narrow_ref(&plain, w->addr, w->size ? w->size : 1);
@@ -77,29 +78,29 @@ static void check(void)
     assert_memory_equal(misses, expected, sizeof(misses));
 }
 
-// Few lines beyond what a set holds, so that all ways are met; in every other turn some in two
-// lines, and some of a size that is in one.
+// Few more lines than a set holds: all ways are hit; in every other round some references straddle
+// two lines, and some have a size but do not.
 static void test_random(void **state)
 {
     (void)state;
-    if (!waiting)
+    if (!pending)
         skip();
     srand(1);
     for (u32 assoc = 9; assoc <= 16; assoc++) {
         begin(assoc);
         for (u32 turn = 0; turn < 2000; turn++) {
-            struct waiting w[80];
+            struct pending w[80];
             u32 n = (u32)rand() % 64 + 1;
 
             for (u32 i = 0; i < n; i++) {
                 u32 line = (u32)rand() % (SETS * (assoc + 3)),
                     kind = turn % 2 ? (u32)rand() % 8 : 8;
 
-                w[i] = (struct waiting){ (u64)line * 64 + (u32)rand() % 64, (u32)rand() % 20 * 2,
+                w[i] = (struct pending){ (u64)line * 64 + (u32)rand() % 64, (u32)rand() % 20 * 2,
                                          kind == 0 ? 40 : kind == 1 };
                 expect(&w[i]);
             }
-            assert_ptr_equal(waiting(w, w + n, misses), w + n);
+            assert_ptr_equal(pending(w, w + n, misses), w + n);
             for (u32 i = 0; i < n; i++)
                 assert_int_equal(w[i].size, LL_DONE);
         }
@@ -107,18 +108,18 @@ static void test_random(void **state)
     }
 }
 
-// What has been done is passed over.
+// Simulated references are skipped.
 static void test_done(void **state)
 {
-    struct waiting w[] = { { 0, 2, 0 }, { 64, 2, LL_DONE }, { 0, 4, 0 } };
+    struct pending w[] = { { 0, 2, 0 }, { 64, 2, LL_DONE }, { 0, 4, 0 } };
 
     (void)state;
-    if (!waiting)
+    if (!pending)
         skip();
     begin(12);
     expect(&w[0]);
     expect(&w[2]);
-    assert_ptr_equal(waiting(w, w + 3, misses), w + 3);
+    assert_ptr_equal(pending(w, w + 3, misses), w + 3);
     check();
     assert_int_equal(misses[2], 1);
     assert_int_equal(misses[3], 1);
@@ -126,13 +127,13 @@ static void test_done(void **state)
     assert_int_equal(misses[5], 0);
 }
 
-// With --calls=yes: totals of the L1's event and, behind it, of LL's.
+// With --calls=yes: totals of the L1's event and, next to it, of LL's.
 static void test_totals(void **state)
 {
-    struct waiting w[] = { { 0, 2, 0 }, { 256, 2, 0 }, { 0, 8, 0 } };
+    struct pending w[] = { { 0, 2, 0 }, { 256, 2, 0 }, { 0, 8, 0 } };
 
     (void)state;
-    if (!waiting)
+    if (!pending)
         skip();
     begin(12);
     memset(owner, 0, sizeof(owner));
@@ -144,33 +145,33 @@ static void test_totals(void **state)
         expect(&w[i]);
     expected[43] = expected[44] = 2;
     expected[45] = 1;
-    assert_ptr_equal(waiting(w, w + 3, misses), w + 3);
+    assert_ptr_equal(pending(w, w + 3, misses), w + 3);
     check();
 }
 
-// A tag of more than 32 bits, of the first line or the last, an end that is before the beginning,
-// and an LL that has been widened.
+// A tag of more than 32 bits, of the first line or the last; an end that is before the beginning;
+// an LL that has been widened.
 static void test_stops(void **state)
 {
     (void)state;
-    if (!waiting)
+    if (!pending)
         skip();
     begin(16);
-    u64 beyond = (u64)UINT32_MAX << plain.tag_shift; // the first whose tag has 33 bits
-    struct waiting wide[] = { { beyond - 1, 2, 0 },
-                              { beyond, 2, 0 },
-                              { beyond - 1, 2, 2 },
+    u64 too_wide = (u64)UINT32_MAX << plain.tag_shift; // the first whose tag has 33 bits
+    struct pending wide[] = { { too_wide - 1, 2, 0 },
+                              { too_wide, 2, 0 },
+                              { too_wide - 1, 2, 2 },
                               { UINT64_MAX, 2, 2 },
                               { UINT64_MAX - 63, 2, 0 } };
 
     expect(&wide[0]);
-    assert_ptr_equal(waiting(wide, wide + 5, misses), wide + 1);
+    assert_ptr_equal(pending(wide, wide + 5, misses), wide + 1);
     for (u32 i = 1; i < 5; i++)
-        assert_ptr_equal(waiting(wide + i, wide + 5, misses), wide + i);
+        assert_ptr_equal(pending(wide + i, wide + 5, misses), wide + i);
     check();
     vector_sets.ll_tags = NULL;
     wide[0].size = 0;
-    assert_ptr_equal(waiting(wide, wide + 5, misses), wide);
+    assert_ptr_equal(pending(wide, wide + 5, misses), wide);
     check();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/count/vtsc.c: how many instructions a thread has executed, by the counters of blocks that
-// are made as it goes on, and the random numbers of a thread.
+// engine/count/vtsc.c: how many instructions a thread has executed, from the counters of blocks
+// that are added over time, and a thread's random numbers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,12 +14,12 @@
 #include "engine/count/vtsc.h"
 #include "engine/spool/spooler.h"
 
-// -- the rooms that it calls --
+// -- fakes of what it calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
 
-static u64 area[1 << 18]; // blocks, as they lie in the spool
+static u64 area[1 << 18]; // blocks, as in the spool
 
 struct spool_block *spooler_block_at(u32 block)
 {
@@ -43,7 +43,7 @@ static struct thread thread[2] = { { .counters = counters[0] }, { .counters = co
 static void add_block(u32 counter, u32 insns, bool is_sum)
 {
     struct spool_block *b = spooler_block_at((u32)(header.blocks_used / 8));
-    u32 described = is_sum ? 1 : insns; // a sum's number stands elsewhere
+    u32 described = is_sum ? 1 : insns; // a sum has its number in `map`
 
     b->counter = counter;
     b->insns = described;
@@ -61,14 +61,14 @@ static void test_executed(void **state)
     counters[0][5] = 3;
     counters[1][5] = 100;
     assert_int_equal(vtsc_now(&thread[0]), 12);
-    thread[0].partial_insns = 2; // of a block that was left in its middle
+    thread[0].partial_insns = 2; // of a block that was left half-way
     assert_int_equal(vtsc_now(&thread[0]), 14);
     add_block(6, 70000, true);
     add_block(7, 1, false);
     counters[0][6] = 2;
     counters[0][7] = 9;
     assert_int_equal(vtsc_now(&thread[0]), 14 + 140000 + 9);
-    // More than the list has room for at first: 4096.
+    // More than fit the list at first: 4096.
     for (u32 i = 8; i < 5008; i++) {
         add_block(i, 2, false);
         counters[0][i] = 1;
@@ -76,8 +76,8 @@ static void test_executed(void **state)
     assert_int_equal(vtsc_now(&thread[0]), 14 + 140000 + 9 + 10000);
 }
 
-// A thread's time goes on from its parent's, in a slot whose counters were another one's; and where
-// counters begin anew, from what it was.
+// A thread's time continues from its parent's, in a slot with another thread's counters; and it
+// continues when counters are cleared.
 static void test_base(void **state)
 {
     u64 now = vtsc_now(&thread[0]);
@@ -97,7 +97,7 @@ static void test_base(void **state)
     assert_int_equal(vtsc_now(&thread[0]), now + 4);
 }
 
-// The generator's first three for the state 0, as its authors' program prints them.
+// The generator's first three numbers for state 0, as its authors' program prints them.
 static void test_random(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_random(void **state)
     assert_true(vtsc_random(&thread[0]) == 0xe220a8397b1dcdaf);
     assert_true(vtsc_random(&thread[0]) == 0x6e789e6aa1b965f4);
     assert_true(vtsc_random(&thread[0]) == 0x06c45d188009454f);
-    // A thread's are its parent's next one.
+    // A thread's sequence starts from its parent's next number.
     thread[0].random = 0;
     header.flags = SPOOL_F_REPRODUCIBLE;
     vtsc_thread_init(&thread[1], &thread[0]);

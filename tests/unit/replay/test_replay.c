@@ -138,7 +138,7 @@ void ll_beside(struct thread *of, bool beside)
     besides++;
 }
 
-bool ll_waits(const struct thread *of)
+bool ll_has_pending(const struct thread *of)
 {
     assert_ptr_equal(of, t);
     return waits;

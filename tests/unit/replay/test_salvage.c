@@ -38,14 +38,14 @@ static const struct record_block blocks[] = {
 };
 
 static struct thread t;
-static u32 clocks; // caches_clock_goes_on()
+static u32 clocks; // caches_restore_clock()
 static struct {
     const u64 *from, *end;
     u64 sp;
 } made[4];
 static u32 nmade;
 
-void caches_clock_goes_on(struct thread *of)
+void caches_restore_clock(struct thread *of)
 {
     assert_ptr_equal(of, &t);
     clocks++;
