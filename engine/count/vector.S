@@ -73,12 +73,7 @@ vector_rotate: // rotates by one word
     add eax, 8
     cmp eax, edx
     jb 66b
-    vextracti64x4 ymm2, zmm1, 1
-    vpminuq ymm1, ymm1, ymm2
-    vextracti128 xmm2, ymm1, 1
-    vpminuq xmm1, xmm1, xmm2
-    vpshufd xmm2, xmm1, 0x4e
-    vpminuq xmm1, xmm1, xmm2
+    LEAST_OF_8
     vmovq rax, xmm1
     and eax, 31
     .endm

@@ -40,7 +40,19 @@
 #define LL_BATCH_SHARED 0xffff     // 4096
 #define LL_DONE         0xffffffff // size of a reference that has been simulated
 
-#ifndef __ASSEMBLER__
+#ifdef __ASSEMBLER__
+
+// xmm1 := the least of the eight words of zmm1. Changes zmm2.
+    .macro LEAST_OF_8
+    vextracti64x4 ymm2, zmm1, 1
+    vpminuq ymm1, ymm1, ymm2
+    vextracti128 xmm2, ymm1, 1
+    vpminuq xmm1, xmm1, xmm2
+    vpshufd xmm2, xmm1, 0x4e
+    vpminuq xmm1, xmm1, xmm2
+    .endm
+
+#else
 
 #    include "sim/stamps.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Into generated replays (routine.c), out of them, and from them to C. In a routine:
+// Enters and leaves generated routines (routine.c), calls C from them, and handles misses. In a
+// routine:
 //     rbx  the record            rbp  the clock
 //     r12  the thread's area     r13  the branch history, times 128
 //     r14  REPLAY_BASE               r15  the stack pointer at the record's beginning
 //     rdi  D1's hints            rsi  its tags
 //     r8   its stamps            r9   the bits of an address that number its hint
-// All else is free. rsp is 8 above a multiple of 16.
+// All other registers are free. rsp is 8 above a multiple of 16.
 #include "engine/count/vector.h"
 #include "engine/thread/thread.h"
 
@@ -27,8 +28,18 @@
     mov r9d, [rip + routine_mask]
     .endm
 
-    .macro D1_NOT_HELD // C may have changed a set's tags
+    .macro D1_NOT_HELD // C may have changed the tags that are held in zmm8 and zmm9
     mov dword ptr [r12 + TA_D1_LAST], -1
+    .endm
+
+// Calls \to(thread, esi, edx, rax).
+    .macro CALL_WITH_ADDRESS to
+    mov [r12 + TH_CLOCK], rbp
+    mov rdi, r12
+    mov rcx, rax
+    call \to
+    mov rbp, [r12 + TH_CLOCK]
+    TABLES
     .endm
 
     .macro STATE_IN
@@ -39,8 +50,18 @@
     mov r15, [r12 + TH_REPLAY_SP]
     .endm
 
-// const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine): where the last record
-// ended.
+// Calls \to, which returns the code and the record to go on with. Goes there.
+    .macro CALL_FOR_NEXT to
+    sub rsp, 8
+    call \to
+    add rsp, 8
+    STATE_IN
+    mov rbx, rdx
+    jmp rax
+    .endm
+
+// const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine): returns the end of
+// the last record.
     .type routine_enter, @function
 routine_enter:
     push rbx
@@ -70,23 +91,13 @@ routine_exit: // jumped to
     .type routine_to_d1, @function
 routine_to_d1: // called. rax: address less the tag of way rcx; edx: size; esi: counter
     add rax, [r12 + rcx * 8 + TA_D1_TAGS]
-    mov [r12 + TH_CLOCK], rbp
-    mov rdi, r12
-    mov rcx, rax
-    call interpret_d1
-    mov rbp, [r12 + TH_CLOCK]
-    TABLES
+    CALL_WITH_ADDRESS interpret_d1
     D1_NOT_HELD
     ret
 
     .type routine_to_i1, @function
 routine_to_i1: // called. rax: an instruction in one line; edx: id of that; esi: counter
-    mov [r12 + TH_CLOCK], rbp
-    mov rdi, r12
-    mov rcx, rax
-    call interpret_i1
-    mov rbp, [r12 + TH_CLOCK]
-    TABLES
+    CALL_WITH_ADDRESS interpret_i1
     ret
 
     .type routine_to_op, @function
@@ -100,7 +111,7 @@ routine_to_op: // called. esi: offset of the struct record_op in the area
     ret
 
     .type routine_to_ll, @function
-routine_to_ll: // called by what a routine calls. What waits for LL is done
+routine_to_ll: // called by what a routine calls. Drains the LL batch
     STATE_OUT
     push rbx
     mov rdi, r12
@@ -115,53 +126,39 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     mov rdi, r12
     add rsi, r14
     mov rdx, rbx
-    sub rsp, 8
-    call routine_next
-    add rsp, 8
-    STATE_IN
-    mov rbx, rdx
-    jmp rax
+    CALL_FOR_NEXT routine_next
 
     .type routine_to_cold, @function
 routine_to_cold: // jumped to, at a record that has no routine
     STATE_OUT
     mov rdi, r12
     mov rsi, rbx
-    sub rsp, 8
-    call routine_cold
-    add rsp, 8
-    STATE_IN
-    mov rbx, rdx
-    jmp rax
+    CALL_FOR_NEXT routine_cold
 
-// -- misses of generated replays, in whose registers they run --
+// -- misses of routines, with their registers --
 //
-// At most 16 ways. vector_sets says what there is; a set of LL is fetched while that of the L1 is
-// searched.
+// Caches have at most 16 ways. vector_sets describes them; a set of LL is prefetched while that of
+// the L1 is searched.
 //
-// The victim of a set's next miss is sought when the set is filled, and noted with its stamp: it is
-// the right one as long as it has that stamp, for those of the others have only become later. So
-// where a miss stores is known at once. When it came out of a search of the stamps, all loads of
-// the references behind it waited for that: 90 cycles for each miss of D1 in a program that
-// multiplies matrices, of which LL was none.
+// When a set is filled, its next victim is found and noted with its stamp: the note is right as
+// long as the victim still has that stamp, because other stamps only grow. So a miss knows at once
+// where it stores. When it searched the stamps first, all loads of the references after it waited
+// for that: 90 cycles for each miss of D1 in a program that multiplies matrices, none of which
+// missed LL.
 
-// They use r14, too.
-    .macro BASE
+// Restores the registers that misses use: r14, too.
+    .macro BASE_AND_TABLES
     movabs r14, REPLAY_BASE
     TABLES
     .endm
 
-// The least of the eight words of zmm1, to xmm1.
-    .macro LEAST_OF_8
-    vextracti64x4 ymm2, zmm1, 1
-    vpminuq ymm1, ymm1, ymm2
-    vextracti128 xmm2, ymm1, 1
-    vpminuq xmm1, xmm1, xmm2
-    vpshufd xmm2, xmm1, 0x4e
-    vpminuq xmm1, xmm1, xmm2
+    .macro RETURN
+    movabs r14, REPLAY_BASE
+    ret
     .endm
 
-// The least stamp from rdi on, with its way in the low bits, to xmm1. k1, k2: which there are.
+// xmm1 := the least stamp of the set whose first way is rdi, with the way in its low bits. k1, k2:
+// masks of the ways to consider.
     .macro LEAST16 stamps
     vpternlogd zmm1, zmm1, zmm1, 0xff
     vpternlogd zmm2, zmm2, zmm2, 0xff
@@ -173,21 +170,35 @@ routine_to_cold: // jumped to, at a record that has no routine
     LEAST_OF_8
     .endm
 
-// Those of the mask \ways, a word of vector_sets; the low 16 bits.
+// k1, k2 := the low 16 bits of the mask \ways in vector_sets.
     .macro MASK16 ways
     kmovw k1, word ptr [rip + vector_sets + \ways]
     kmovw k2, word ptr [rip + vector_sets + \ways + 1]
     .endm
 
-// edi: a set's first way, r9: address of its next victim, r14: what that was noted to be. ecx :=
-// the way to fill, whose stamp becomes the clock; the next victim is noted.
-    .macro VICTIM stamps, ways
-    mov ecx, r14d
-    and ecx, 31
-    add ecx, edi
+// e\way := the way to fill in the set whose first way is \first, from r14, the victim noted for it.
+// To 66 if that way has been used since.
+    .macro NOTED_VICTIM way, first, stamps
+    mov e\way, r14d
+    and e\way, 31
+    add e\way, \first
     and r14, -32
-    cmp r14, [r12 + rcx * 8 + \stamps]
+    cmp r14, [r12 + r\way * 8 + \stamps]
     jne 66f
+    .endm
+
+// \way := the way whose number is in xmm1, in the set whose first way is \first. Back to 65.
+    .macro FOUND_VICTIM way, first
+    vmovd \way, xmm1
+    and \way, 31
+    add \way, \first
+    jmp 65b
+    .endm
+
+// edi: a set's first way, r9: address of the note of its next victim, r14: that note. ecx := the
+// way to fill, whose stamp becomes the clock. Notes the next victim.
+    .macro VICTIM stamps, ways
+    NOTED_VICTIM cx, edi, \stamps
 65: mov edx, ecx
     sub edx, edi
     mov r14d, [rip + vector_sets + \ways]
@@ -199,17 +210,14 @@ routine_to_cold: // jumped to, at a record that has no routine
     vmovq [r9], xmm1
     mov [r12 + rcx * 8 + \stamps], rbp
     jmp 67f
-66: MASK16 \ways // it has been used since
+66: MASK16 \ways // the noted victim has been used since
     LEAST16 \stamps
-    vmovd ecx, xmm1
-    and ecx, 31
-    add ecx, edi
-    jmp 65b
+    FOUND_VICTIM ecx, edi
 67:
     .endm
 
-// rax: address; r10: its set of LL, which is fetched. To `wide` when LL has been widened. Changes
-// rcx, rdx.
+// rax: address; r10 := its set of LL, which is prefetched. To `wide` if LL has been widened.
+// Changes rcx, rdx.
     .macro LL_SET wide
     mov r10, [rip + vector_sets + VS_LL_TAGS]
     test r10, r10
@@ -222,8 +230,8 @@ routine_to_cold: // jumped to, at a record that has no routine
     prefetchw [r10]
     .endm
 
-// esi: counter of the L1's misses; r14 := that of LL's. Of a program's calls, r11 := the total of
-// the L1's, behind which LL's is; else 0.
+// Counts an L1 miss. esi: its counter; r14 := address of the counter of LL misses. r11 := with
+// --calls=yes the address of the total of L1 misses, which LL's follows; else 0.
     .macro L1_MISSED
     mov rcx, [r12 + TH_MISSES]
     inc qword ptr [rcx + rsi * 8]
@@ -238,46 +246,59 @@ routine_to_cold: // jumped to, at a record that has no routine
 70:
     .endm
 
-// rax: 1 if LL has missed. Returns.
+// rax: 1 if LL has missed, else 0. Counts it and returns.
     .macro LL_COUNT
     add [r14], rax
     test r11, r11
     jz 71f
     add [r11 + 8], rax
-71: BASE
+71: BASE_AND_TABLES
     ret
     .endm
 
-// r10: behind what waits for LL. Returns.
-    .macro LL_WAITS
+// Appends a reference at rax to the LL batch. \end := the batch's end.
+    .macro LL_APPEND end, counter, size
+    mov \end, [r12 + TH_LL]
+    mov [\end], rax
+    mov [\end + 8], \counter
+    .ifnb \size
+    mov [\end + 12], \size
+    .endif
+    add \end, 16
+    .endm
+
+// r10: the end of the LL batch. Returns.
+    .macro LL_APPENDED
     mov [r12 + TH_LL], r10
     test [rip + vector_sets + VS_LL_BATCH], r10d
     jz routine_ll
-    BASE
+    BASE_AND_TABLES
     ret
     .endm
 
-// rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. LL's turn comes
-// later (ll.h), but for a program's calls.
-    .macro LL_REFERENCE
-    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], 0
-    jne 68f
-    L1_MISSED
+// eax := 1 if the line of address rax misses in the set of LL at r10, else 0.
+    .macro LL_ORDER_SET
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
     shrx rsi, rax, rcx
     inc esi
     mov rdi, r10
     mov edx, [rip + vector_sets + VS_LL_ASSOC]
     call vector_order
-    LL_COUNT
-68: mov r10, [r12 + TH_LL]
-    mov [r10], rax
-    mov [r10 + 8], rsi // within a line
-    add r10, 16
-    LL_WAITS
     .endm
 
-// rax: address. vector_order() for its line; edx and rdi are its own, then.
+// rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. Appends the
+// reference to the LL batch (ll.h); without a batch (--calls=yes) simulates it.
+    .macro LL_REFERENCE
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], 0
+    jne 68f
+    L1_MISSED
+    LL_ORDER_SET
+    LL_COUNT
+68: LL_APPEND r10, rsi // size 0: within a line
+    LL_APPENDED
+    .endm
+
+// rax: address. Calls vector_order() for its line.
     .macro LL_ORDER
     mov ecx, [rip + vector_sets + VS_LL_SHIFT]
     shrx rdx, rax, rcx
@@ -292,7 +313,8 @@ routine_to_cold: // jumped to, at a record that has no routine
     call vector_order
     .endm
 
-// rax: address of what waits at r14 and lies in two lines, one of which may miss. Changes r8.
+// rax: address of the batched reference at r14, which straddles two lines: one miss at most.
+// Changes r8.
     .macro LL_TWO
     mov r10d, [r14 + 8]
     mov r8d, [r14 + 12]
@@ -307,8 +329,9 @@ routine_to_cold: // jumped to, at a record that has no routine
     add [r11 + r10 * 8 + 8], rax
     .endm
 
-// jumped to: as much waits for LL as may; one thread's own is done here, for its sets have been
-// fetched meanwhile and it is little. What has been done says so, for a thread may be killed here.
+// jumped to: the LL batch is full. The small batch of a single thread is drained here; its sets
+// have been prefetched meanwhile. Each reference is marked when it is done, since the thread may be
+// killed here.
     .type routine_ll, @function
 routine_ll:
     cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
@@ -326,7 +349,7 @@ routine_ll:
     call vector_waiting64
     cmp rax, [r12 + TH_LL]
     je 5f
-    jmp 6f // what it stopped at has no tag
+    jmp 6f // it stopped at a reference without a narrow tag
 
 1:  mov rax, [r14]
     cmp dword ptr [r14 + 12], 0
@@ -341,7 +364,7 @@ routine_ll:
     jb 1b
 5:  lea r14, [r12 + TA_LL]
     mov [r12 + TH_LL], r14
-    BASE
+    BASE_AND_TABLES
     ret
 4:  cmp dword ptr [r14 + 12], LL_DONE
     je 3b
@@ -349,7 +372,7 @@ routine_ll:
     jmp 2b
 6:  mov rdi, r12
     call ll_full
-    BASE
+    BASE_AND_TABLES
     ret
 
     .globl routine_miss_d1, routine_miss_i1, routine_miss_i1_two
@@ -362,10 +385,10 @@ routine_miss_d1: // as routine_to_d1
     add ecx, edx
     dec ecx
     cmp ecx, edi
-    ja 5f // lies in two lines
+    ja 5f // straddles two lines
     mov rcx, rax
     shr rcx, 47
-    jnz 8f // not a program's: its tag of LL might not have 32 bits
+    jnz 8f // no user address: its LL tag might not fit 32 bits
     andn r8, rdi, rax
     mov ecx, [rip + vector_sets + VS_D1_SHIFT]
     shrx r11, rax, rcx
@@ -387,9 +410,9 @@ routine_miss_d1: // as routine_to_d1
     add ecx, edi
     mov [r12 + rcx * 8 + TA_D1_STAMPS], rbp
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
-    BASE
+    BASE_AND_TABLES
     ret
-    // Both lines may be where they are expected: of different sets, they may have one stamp.
+    // Both lines may be where the hints say: they are in different sets, and may share a stamp.
 5:  cmp dword ptr [rip + vector_sets + VS_D1_MASK], 0
     je 8f
     mov ecx, [rip + vector_sets + VS_D1_SHIFT]
@@ -421,7 +444,17 @@ routine_miss_d1: // as routine_to_d1
     sub rax, [r12 + TA_D1_TAGS]
     jmp routine_to_d1
 
-// r8d: id of a line that is not in I1, rax: an address in it. It comes there; r10 := its set of LL.
+// Puts the line \id into \way of I1; the line that was there loses its hint. Changes \old.
+    .macro I1_REPLACE way, id, old, old64
+    mov \old, [r12 + \way * 4 + TA_I1_TAGS]
+    mov [r12 + \way * 4 + TA_I1_TAGS], \id
+    cmp \old, TA_I1_IDS // lines with larger ids have no hints
+    jae 72f
+    mov word ptr [r12 + \old64 * 2 + TA_I1_HINTS], 0
+72:
+    .endm
+
+// r8d: id of a line that is not in I1, rax: an address in it. Fills it; r10 := its set of LL.
     .macro I1_FILL wide
     mov ecx, [rip + vector_sets + VS_I1_SHIFT]
     shrx rdi, rax, rcx
@@ -431,12 +464,8 @@ routine_miss_d1: // as routine_to_d1
     imul edi, [rip + vector_sets + VS_I1_ASSOC]
     LL_SET \wide
     VICTIM TA_I1_STAMPS, VS_I1_WAYS
-    mov edx, [r12 + rcx * 4 + TA_I1_TAGS]
-    mov [r12 + rcx * 4 + TA_I1_TAGS], r8d
-    cmp edx, TA_I1_IDS // those have no hints
-    jae 72f
-    mov word ptr [r12 + rdx * 2 + TA_I1_HINTS], 0
-72: inc ecx
+    I1_REPLACE rcx, r8d, edx, rdx
+    inc ecx
     mov [r12 + r8 * 2 + TA_I1_HINTS], cx
     .endm
 
@@ -450,9 +479,9 @@ routine_miss_i1:
     mov edx, r8d
     jmp routine_to_i1
 
-// The same of one that ends in that line, and begins in the one that has been fetched last. edi:
-// its bytes but one; r11d: offset of its struct record_op in the area. One miss, but LL is referred to
-// for both lines.
+// As routine_miss_i1, for an instruction that begins in the line fetched last and ends in line edx.
+// edi: its size - 1; r11d: offset of its struct record_op in the area. One miss, but LL is
+// referenced for both lines.
     .type routine_miss_i1_two, @function
 routine_miss_i1_two:
     cmp qword ptr [rip + vector_sets + VS_LL_TAGS], 0
@@ -470,12 +499,7 @@ routine_miss_i1_two:
     mov rax, [rsp]
     mov [rsp], r10
     LL_SET 7f
-7:  mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
-    shrx rsi, rax, rcx
-    inc esi
-    mov rdi, r10
-    mov edx, [rip + vector_sets + VS_LL_ASSOC]
-    call vector_order
+7:  LL_ORDER_SET
     mov r10, rax
     pop rdi
     lea esi, [r8 + 1]
@@ -484,28 +508,25 @@ routine_miss_i1_two:
     LL_COUNT
 6:  pop rax
     LL_SET 5f
-5:  mov r10, [r12 + TH_LL]
-    mov [r10], rax
-    mov [r10 + 8], esi
-    mov [r10 + 12], r11d
-    add r10, 16
-    LL_WAITS
+5:  LL_APPEND r10, esi, r11d
+    LL_APPENDED
 8:  mov esi, r11d
     jmp routine_to_op
 
-// -- the same for sets of LL that are one vector each, and of the L1s one or two --
+// -- the same where each set of LL is one vector, and each set of the L1s one or two --
 //
-// r10d is the counter. What a routine has in its registers stays there, but r14, rax, rcx, rdx and
-// r11; only these are free.
+// r10d is the counter. r14, rax, rcx, rdx and r11 are free; all other registers keep the values
+// that routines have there.
 
-    .macro LL_AHEAD // rax: address. Changes rdx
+    .macro LL_PREFETCH // rax: address. Changes rdx
     mov edx, eax
     and edx, [rip + vector_sets + VS_LL_SETS]
     add rdx, [rip + vector_sets + VS_LL_TAGS]
     prefetchw [rdx]
     .endm
 
-    .macro LEAST ways, stamps // of those in the row at r11, with its way, to xmm1. rcx: the first
+// xmm1 := the least stamp of the ways in the row at r11. rcx: the first way.
+    .macro LEAST ways, stamps
     vmovdqa64 zmm1, zmmword ptr [r11]
     vporq zmm1, zmm1, zmmword ptr [r12 + rcx * 8 + \stamps]
     .if \ways == 16
@@ -516,30 +537,22 @@ routine_miss_i1_two:
     LEAST_OF_8
     .endm
 
-// rcx: a set's first way, r14: what its next victim was noted to be; edx := the way to fill.
-    .macro FILL stamps
-    mov edx, r14d
-    and edx, 31
-    add edx, ecx
-    and r14, -32
-    cmp r14, [r12 + rdx * 8 + \stamps]
-    jne 66f
+// rcx: a set's first way, r14: the victim noted for it; edx := the way to fill.
+    .macro FILL_BEGIN stamps
+    NOTED_VICTIM dx, ecx, \stamps
 65:
     .endm
-    .macro FILL_ELSE ways, stamps // it has been used since
+    .macro FILL_COLD ways, stamps // the noted victim has been used since
 66: mov r14, r11
     lea r11, [rip + vector_other_ways + 16 * 128]
     LEAST \ways, \stamps
     mov r11, r14
-    vmovd edx, xmm1
-    and edx, 31
-    add edx, ecx
-    jmp 65b
+    FOUND_VICTIM edx, ecx
     .endm
 
-// edx: the way that is filled, whose stamp becomes the clock; the next victim is noted, and what is
-// at rax waits for LL. Returns. log: of how far sets are apart.
-    .macro FILLED ways, log, stamps, next
+// edx: the way that is filled, whose stamp becomes the clock. Notes the next victim, appends rax to
+// the LL batch, and returns. log: of the ways from set to set.
+    .macro FILL_END ways, log, stamps, next
     mov r14d, edx
     sub r14d, ecx
     shl r14d, 7
@@ -553,17 +566,13 @@ routine_miss_i1_two:
     add ecx, ecx
     .endif
     vmovq [r12 + rcx + \next], xmm1
-    LL_NEXT
-    movabs r14, REPLAY_BASE
-    ret
+    LL_BATCH
+    RETURN
     .endm
 
-// What is at rax waits for LL.
-    .macro LL_NEXT
-    mov rcx, [r12 + TH_LL]
-    mov [rcx], rax
-    mov [rcx + 8], r10
-    add rcx, 16
+// Appends rax to the LL batch. To LL_JUMP's target if the batch is full.
+    .macro LL_BATCH
+    LL_APPEND rcx, r10
     mov [r12 + TH_LL], rcx
     test [rip + vector_sets + VS_LL_BATCH], ecx
     LL_JUMP
@@ -572,20 +581,74 @@ routine_miss_i1_two:
     jz routine_ll
     .endm
 
-// A set that misses again and again, as where a program goes down a column of a matrix: each search
-// for a victim would wait until what the miss before stored is in the host's cache. Here all ways
-// are put into their order at once, in 32 bytes for each set: the ways, the least recent last; the
-// clock; how many ways are left. One with an earlier stamp has not been used since. When none is
-// left, one comparison tells whether they are still in that order, as they are where nothing in
-// the set was used twice; else they are ordered anew.
+// rax := address of a data reference. To 8 if it straddles two lines. Changes r11.
+    .macro D1_ADDRESS
+    add rax, [rsi + rcx * 8]
+    lea r11d, [rax + rdx - 1]
+    xor r11d, eax
+    cmp r11d, [rip + vector_sets + VS_D1_LOW]
+    ja 8f
+    .endm
+
+    .macro D1_PUT // the line xmm0 into way edx; r11: number of its hint
+    mov [rdi + r11 * 2], dx
+    vmovq [rsi + rdx * 8], xmm0
+    .endm
+
+    .macro D1_FILL ways, log
+    LL_PREFETCH
+    FILL_BEGIN TA_D1_STAMPS
+    D1_PUT
+    FILL_END \ways, \log, TA_D1_STAMPS, TA_D1_NEXT
+    FILL_COLD \ways, TA_D1_STAMPS
+    .endm
+
+    .macro D1_FOUND // edx: mask of the way that has the line, rcx: the set's first way. Returns
+    tzcnt edx, edx
+    add edx, ecx
+    mov [r8 + rdx * 8], rbp
+    mov [rdi + r11 * 2], dx
+    RETURN
+    .endm
+
+// Compares the tag zmm0 with \low and, of 16 ways, \high. NZ: found, at k3 and k4.
+    .macro D1_COMPARE ways, low, high
+    vpcmpeqq k3, zmm0, \low
+    .if \ways == 16
+    vpcmpeqq k4, zmm0, \high
+    kortestw k3, k4
+    .else
+    kortestw k3, k3
+    .endif
+    .endm
+
+    .macro I1_PUT // the line r11d into way edx. Changes r14
+    I1_REPLACE rdx, r11d, r14d, r14
+    lea r14d, [rdx + 1]
+    mov [r12 + r11 * 2 + TA_I1_HINTS], r14w
+    .endm
+
+    .macro I1_FILL_WAY ways, log
+    FILL_BEGIN TA_I1_STAMPS
+    I1_PUT
+    FILL_END \ways, \log, TA_I1_STAMPS, TA_I1_NEXT
+    FILL_COLD \ways, TA_I1_STAMPS
+    .endm
+
+// A set that misses repeatedly, as where a program walks down a column of a matrix: each search for
+// a victim would wait until the store of the miss before is in the host's cache. Here all ways are
+// sorted at once, into 32 bytes for each set: the ways, the least recent last; the clock; the
+// number of ways left. A way with an earlier stamp has not been used since. When none is left, one
+// comparison tells whether the ways are still in that order, as they are if nothing in the set was
+// used twice; else they are sorted again.
 //
-// And its tags are held in zmm8 and zmm9, which nothing else uses: what a miss writes to memory, a
-// part of a vector, the next could not read as a whole before it is in that cache, either.
-// TA_D1_LAST says which set that is; with D1_LAST_ONCE, that it has only missed last.
+// The tags of that set are held in zmm8 and zmm9, which nothing else uses: a miss stores a part of
+// a vector, and the next could not load the whole vector before the store is in the host's cache.
+// TA_D1_LAST says which set is held; with D1_LAST_ONCE, that it had the last miss and is not held.
 //
 // rcx: the set's first way, edx := the way to fill. Changes r9 and r14.
     .set D1_LAST_ONCE, 0x40000000
-    .macro FILL_AGAIN ways
+    .macro FILL_IN_ORDER ways
     lea r14, [r12 + rcx * (32 / \ways) + TA_D1_ORDER]
 64: mov edx, [r14 + 24]
     dec edx
@@ -597,7 +660,7 @@ routine_miss_i1_two:
     cmp r9, [r14 + 16]
     jae 64b
     .endm
-    .macro FILL_AGAIN_ELSE ways
+    .macro FILL_IN_ORDER_COLD ways
 66: mov [r14 + 16], rbp
     MASK16 VS_D1_WAYS
     vmovdqa64 zmm1, zmmword ptr [rip + vector_ways]
@@ -606,7 +669,7 @@ routine_miss_i1_two:
     vporq zmm2, zmm2, zmmword ptr [r12 + rcx * 8 + TA_D1_STAMPS + 64]
     .endif
     vporq zmm1, zmm1, zmmword ptr [r12 + rcx * 8 + TA_D1_STAMPS]
-    // Where nothing but the misses has used them, their order is what it was.
+    // If only misses have used the ways, their order has not changed.
     vpmovzxbq zmm3, qword ptr [r14]
     .if \ways == 16
     vpmovzxbq zmm4, qword ptr [r14 + 8]
@@ -614,7 +677,7 @@ routine_miss_i1_two:
     vpermi2q zmm4, zmm1, zmm2
     valignq zmm5, zmm4, zmm3, 1
     valignq zmm6, zmm4, zmm4, 1
-    vpcmpuq k3, zmm3, zmm5, 2 // not later than the one behind it
+    vpcmpuq k3, zmm3, zmm5, 2 // not later than the next one
     vpcmpuq k4, zmm4, zmm6, 2
     kunpckbw k3, k4, k3
     .else
@@ -623,7 +686,7 @@ routine_miss_i1_two:
     vpcmpuq k3, zmm3, zmm5, 2
     .endif
     kmovw edx, k3
-    shl edx // the last has none behind it
+    shl edx // the last way has no next one
     test [rip + vector_sets + VS_D1_WAYS], edx
     jz 67f
     .if \ways == 16
@@ -636,7 +699,7 @@ routine_miss_i1_two:
     cmp dword ptr [rip + vector_sets + VS_D1_ASSOC], 12
     jbe 67f
     .endif
-    vpcmpuq k3 {k1}, zmm1, qword ptr [r12 + TA_D1_ORDERED + 8 * way] {1to8}, 6 // those behind it
+    vpcmpuq k3 {k1}, zmm1, qword ptr [r12 + TA_D1_ORDERED + 8 * way] {1to8}, 6 // the ways after it
     .if \ways == 16
     vpcmpuq k4 {k2}, zmm2, qword ptr [r12 + TA_D1_ORDERED + 8 * way] {1to8}, 6
     kunpckbw k3, k4, k3
@@ -655,11 +718,7 @@ routine_miss_i1_two:
     .globl routine_miss_d1_\ways
     .type routine_miss_d1_\ways, @function
 routine_miss_d1_\ways: // as routine_to_d1
-    add rax, [rsi + rcx * 8]
-    lea r11d, [rax + rdx - 1]
-    xor r11d, eax
-    cmp r11d, [rip + vector_sets + VS_D1_LOW]
-    ja 8f // lies in two lines
+    D1_ADDRESS
     mov rdx, rax
     and rdx, [rip + vector_sets + VS_D1_LINE]
     pext r11d, eax, r9d
@@ -670,36 +729,20 @@ routine_miss_d1_\ways: // as routine_to_d1
     shl ecx, \log
     cmp [r12 + TA_D1_LAST], ecx
     je 9f
-    vpcmpeqq k3, zmm0, zmmword ptr [rsi + rcx * 8]
-    .if \ways == 16
-    vpcmpeqq k4, zmm0, zmmword ptr [rsi + rcx * 8 + 64]
-    kortestw k3, k4
-    .else
-    kortestw k3, k3
-    .endif
+    D1_COMPARE \ways, "zmmword ptr [rsi + rcx * 8]", "zmmword ptr [rsi + rcx * 8 + 64]"
     jnz 7f
     lea edx, [rcx + D1_LAST_ONCE]
     cmp [r12 + TA_D1_LAST], edx
     je 10f
     mov [r12 + TA_D1_LAST], edx
-    LL_AHEAD
-    FILL TA_D1_STAMPS
-    mov [rdi + r11 * 2], dx
-    vmovq [rsi + rdx * 8], xmm0
-    FILLED \ways, \log, TA_D1_STAMPS, TA_D1_NEXT
-    FILL_ELSE \ways, TA_D1_STAMPS
+    D1_FILL \ways, \log
     .if \ways == 16
 7:  kunpckbw k3, k4, k3
     kmovw edx, k3
     .else
 7:  kmovw edx, k3
     .endif
-    tzcnt edx, edx
-    add edx, ecx
-    mov [r8 + rdx * 8], rbp
-    mov [rdi + r11 * 2], dx
-    movabs r14, REPLAY_BASE
-    ret
+    D1_FOUND
 8:  sub rax, [rsi + rcx * 8]
     mov esi, r10d
     jmp routine_miss_d1
@@ -709,18 +752,11 @@ routine_miss_d1_\ways: // as routine_to_d1
     vmovdqa64 zmm9, zmmword ptr [rsi + rcx * 8 + 64]
     .endif
     jmp 11f
-9:  vpcmpeqq k3, zmm0, zmm8
-    .if \ways == 16
-    vpcmpeqq k4, zmm0, zmm9
-    kortestw k3, k4
-    .else
-    kortestw k3, k3
-    .endif
+9:  D1_COMPARE \ways, zmm8, zmm9
     jnz 7b
-11: LL_AHEAD
-    FILL_AGAIN \ways
-    mov [rdi + r11 * 2], dx
-    vmovq [rsi + rdx * 8], xmm0
+11: LL_PREFETCH
+    FILL_IN_ORDER \ways
+    D1_PUT
     mov [r8 + rdx * 8], rbp
     sub edx, ecx
     mov ecx, 1
@@ -731,25 +767,14 @@ routine_miss_d1_\ways: // as routine_to_d1
     kshiftrw k3, k3, 8
     vmovdqa64 zmm9 {k3}, zmm0
     .endif
-    LL_NEXT
+    LL_BATCH
     mov r9d, [rip + routine_mask]
-    movabs r14, REPLAY_BASE
-    ret
-    FILL_AGAIN_ELSE \ways
+    RETURN
+    FILL_IN_ORDER_COLD \ways
     .endm
 
     MISS_D1 8, 3
     MISS_D1 16, 4
-
-    .macro I1_PUT // the line r11d into way edx. Changes r14
-    mov r14d, [r12 + rdx * 4 + TA_I1_TAGS]
-    mov [r12 + rdx * 4 + TA_I1_TAGS], r11d
-    cmp r14d, TA_I1_IDS // those have no hints
-    jae 7f
-    mov word ptr [r12 + r14 * 2 + TA_I1_HINTS], 0
-7:  lea r14d, [rdx + 1]
-    mov [r12 + r11 * 2 + TA_I1_HINTS], r14w
-    .endm
 
     .macro MISS_I1 ways, log
     .globl routine_miss_i1_\ways
@@ -757,54 +782,53 @@ routine_miss_d1_\ways: // as routine_to_d1
 routine_miss_i1_\ways: // as routine_miss_i1
     mov r11d, edx
     mov ecx, [rip + vector_sets + VS_I1_SHIFT]
-    LL_AHEAD
+    LL_PREFETCH
     shrx rcx, rax, rcx
     and ecx, [rip + vector_sets + VS_I1_MASK]
     mov r14, [r12 + rcx * 8 + TA_I1_NEXT]
     shl ecx, \log
-    FILL TA_I1_STAMPS
-    I1_PUT
-    FILLED \ways, \log, TA_I1_STAMPS, TA_I1_NEXT
-    FILL_ELSE \ways, TA_I1_STAMPS
+    I1_FILL_WAY \ways, \log
     .endm
 
     MISS_I1 8, 3
     MISS_I1 16, 4
 
-// -- the same by vectors of 32 bytes, for sets of whole vectors alone --
+// -- the same by vectors of 32 bytes, where every set is whole vectors --
 //
-// Processors without AVX-512 took two to three times as long for a program that misses, when this
-// was C. r10 is what LL has to know: the counter, and above it the size of what may lie in two
-// lines of it. What a routine has in its registers stays there, but r14, rax, rcx, rdx and r11;
-// only these and r10 are free.
+// In C, processors without AVX-512 took two to three times as long for a program that misses. r10
+// is what LL has to know: the counter, and above it the size of a reference that may straddle two
+// of its lines. r14, rax, rcx, rdx, r11 and r10 are free; all other registers keep the values that
+// routines have there.
 
     .purgem LEAST
     .purgem LL_JUMP
     .purgem MISS_D1
     .purgem MISS_I1
 
-// a := the lesser of each two stamps. They are below 2^63, so that signs do not matter.
+// a := the lesser stamp of each pair of a and b. Stamps are below 2^63: signs do not matter.
     .macro LESSER a, b, r
     vpcmpgtq \r\()5, \r\()\a, \r\()\b
     vblendvpd \r\()\a, \r\()\a, \r\()\b, \r\()5
     .endm
 
-// Of the ways in the row at r11 the one with the least stamp, with that, to xmm1. rcx: the first.
+// \to := the stamps of four ways, \at bytes from the first, with the row at r11.
+    .macro LOAD_STAMPS to, stamps, at
+    vmovdqa \to, ymmword ptr [r11 + \at]
+    vpor \to, \to, ymmword ptr [r12 + rcx * 8 + \stamps + \at]
+    .endm
+
+// xmm1 := the least stamp of the ways in the row at r11, with its way. rcx: the first way.
     .macro LEAST ways, stamps
-    vmovdqa ymm1, ymmword ptr [r11]
-    vpor ymm1, ymm1, ymmword ptr [r12 + rcx * 8 + \stamps]
+    LOAD_STAMPS ymm1, \stamps, 0
     .if \ways >= 8
-    vmovdqa ymm2, ymmword ptr [r11 + 32]
-    vpor ymm2, ymm2, ymmword ptr [r12 + rcx * 8 + \stamps + 32]
+    LOAD_STAMPS ymm2, \stamps, 32
     LESSER 1, 2, ymm
     .endif
     .if \ways >= 12
-    vmovdqa ymm3, ymmword ptr [r11 + 64]
-    vpor ymm3, ymm3, ymmword ptr [r12 + rcx * 8 + \stamps + 64]
+    LOAD_STAMPS ymm3, \stamps, 64
     .endif
     .if \ways == 16
-    vmovdqa ymm4, ymmword ptr [r11 + 96]
-    vpor ymm4, ymm4, ymmword ptr [r12 + rcx * 8 + \stamps + 96]
+    LOAD_STAMPS ymm4, \stamps, 96
     LESSER 3, 4, ymm
     .endif
     .if \ways >= 12
@@ -839,15 +863,17 @@ routine_avx2_ll: // jumped to, as routine_ll
     call ll_full
     jmp 2b
 
+    .macro ADD_MASK of, shift // edx |= the mask of \of, shifted. Changes r14
+    vmovmskpd r14d, \of
+    shl r14d, \shift
+    or edx, r14d
+    .endm
+
     .macro MISS_D1 ways, log
     .globl routine_avx2_d1_\ways
     .type routine_avx2_d1_\ways, @function
 routine_avx2_d1_\ways: // as routine_to_d1
-    add rax, [rsi + rcx * 8]
-    lea r11d, [rax + rdx - 1]
-    xor r11d, eax
-    cmp r11d, [rip + vector_sets + VS_D1_LOW]
-    ja 8f // lies in two lines
+    D1_ADDRESS
     mov ecx, [rip + vector_sets + VS_D1_SHIFT]
     shrx r11, rax, rcx
     mov rdx, rax
@@ -872,32 +898,16 @@ routine_avx2_d1_\ways: // as routine_to_d1
     .endif
     vptest ymm4, ymm4
     jnz 7f
-    LL_AHEAD
-    FILL TA_D1_STAMPS
-    mov [rdi + r11 * 2], dx
-    vmovq [rsi + rdx * 8], xmm0
-    FILLED \ways, \log, TA_D1_STAMPS, TA_D1_NEXT
-    FILL_ELSE \ways, TA_D1_STAMPS
-7:  vmovmskpd edx, ymm2 // where it is
-    vmovmskpd r14d, ymm3
-    shl r14d, 4
-    or edx, r14d
+    D1_FILL \ways, \log
+7:  vmovmskpd edx, ymm2 // the line is in D1
+    ADD_MASK ymm3, 4
     .if \ways >= 12
-    vmovmskpd r14d, ymm5
-    shl r14d, 8
-    or edx, r14d
+    ADD_MASK ymm5, 8
     .endif
     .if \ways == 16
-    vmovmskpd r14d, ymm6
-    shl r14d, 12
-    or edx, r14d
+    ADD_MASK ymm6, 12
     .endif
-    tzcnt edx, edx
-    add edx, ecx
-    mov [r8 + rdx * 8], rbp
-    mov [rdi + r11 * 2], dx
-    movabs r14, REPLAY_BASE
-    ret
+    D1_FOUND
 8:  sub rax, [rsi + rcx * 8]
     jmp routine_avx2_d1_two
     .endm
@@ -906,8 +916,8 @@ routine_avx2_d1_\ways: // as routine_to_d1
     MISS_D1 12, 4
     MISS_D1 16, 4
 
-// A data reference that lies in two lines: both may be where they are expected. Of different sets,
-// they may have one stamp.
+// A data reference that straddles two lines. Both may be where the hints say: they are in different
+// sets, and may share a stamp.
     .type routine_avx2_d1_two, @function
 routine_avx2_d1_two:
     cmp dword ptr [rip + vector_sets + VS_D1_MASK], 0
@@ -931,8 +941,7 @@ routine_avx2_d1_two:
     jne 8f
     mov [r8 + r11 * 8], rbp
     mov [r8 + rcx * 8], rbp
-    movabs r14, REPLAY_BASE
-    ret
+    RETURN
 8:  mov rax, r14
     xor ecx, ecx
     sub rax, [rsi]
@@ -940,8 +949,8 @@ routine_avx2_d1_two:
 9:  mov esi, r10d
     jmp routine_to_d1
 
-// rax: address of an instruction; edx: id of the line that it ends in, which is not in I1; ecx: the
-// first way of that line's set.
+// rax: address of an instruction; edx: id of its last line, which is not in I1; ecx: the first way
+// of that line's set.
     .macro MISS_I1 ways, log
     .globl routine_avx2_i1_\ways
     .type routine_avx2_i1_\ways, @function
@@ -954,11 +963,8 @@ routine_avx2_i1_\ways:
     .else
     mov r14, [r12 + rcx * (8 / \ways) + TA_I1_NEXT]
     .endif
-    LL_AHEAD
-    FILL TA_I1_STAMPS
-    I1_PUT
-    FILLED \ways, \log, TA_I1_STAMPS, TA_I1_NEXT
-    FILL_ELSE \ways, TA_I1_STAMPS
+    LL_PREFETCH
+    I1_FILL_WAY \ways, \log
     .endm
 
     MISS_I1 4, 2
