@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What records mean (area.h): in each half two stacks that grow towards each other, all emptied
-// together.
+// Descriptions of records (arena.h): in each half two stacks that grow towards each other, all
+// emptied together.
 #include "engine/replay/arena.h"
 
 #include "engine/base/nolibc.h"
@@ -11,7 +11,7 @@
 
 struct arena_room arena_first, arena_second;
 
-// Of the kernel (pages.h), for each of the stacks.
+// Pages taken from the kernel (pages.h), for each of the stacks.
 static struct {
     u64 low, high;
 } asked[2] = { { 0, ~0ul }, { 0, ~0ul } };
@@ -36,7 +36,7 @@ long arena_init(void)
 
     if (r != (long)REPLAY_BASE)
         return r < 0 ? r : -ENOMEM;
-    // Where an id leads that the client has made up: no code but what is put there (int3).
+    // An id that the client has forged leads to int3.
     memset((void *)REPLAY_BASE, 0xcc, RECORD_FIRST - sizeof(struct arena_head));
     arena_flush();
     return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The memory at REPLAY_BASE: what records mean. From the end of its first half downwards a struct
-// record_block for each fragment; from its beginning what an id leads to, whose offset it is: a struct
-// arena_head, and behind that the routine (routine.c) of some fragments, as superblocks. Routines
-// that are made while records are replayed lie in the second half: whoever makes them may
-// be killed at it, and what others translate meanwhile must not meet that. @holds(translation
-// lock), but for arena_block() and what is said of the second half.
+// The memory at REPLAY_BASE, which describes records. From the end of its first half downwards: a
+// struct record_block for each fragment. From its beginning upwards: for each id, which is its
+// offset, a struct arena_head, followed for some fragments (superblocks) by the routine
+// (routine.c). Routines made during replays are in the second half: whoever makes one may be killed
+// half-way, and must not meet what others translate meanwhile. @holds(translation lock), except for
+// arena_block() and where the second half is named.
 #ifndef QUERN_ENGINE_ARENA_H
 #define QUERN_ENGINE_ARENA_H
 
@@ -13,10 +13,10 @@
 
 struct arena_head {
     u32 block;   // struct record_block, by its offset
-    u32 routine; // where that is, by its offset: ROUTINE_COLD until there is one
+    u32 routine; // its offset: ROUTINE_COLD until there is one
 };
 
-// What is free of a half, as offsets.
+// The free part of a half, as offsets.
 struct arena_room {
     u64 low, high;
 };
@@ -24,17 +24,17 @@ extern struct arena_room arena_first, arena_second;
 
 // 0 or -errno.
 long arena_init(void);
-// Whether there is room for any block, its routine, and others' routines.
+// Whether there is space for any block, its routine, and others' routines.
 bool arena_has_room(void);
 u32 arena_next_id(void);
 void arena_flush(void);
 
-// Room for something that a routine refers to, by its offset, from the room's high end.
+// Takes `bytes` from the high end, for data that a routine refers to by its offset.
 void *arena_take(struct arena_room *room, u64 bytes);
-// The next id's. Its code ends at `end`.
+// Adds a block, with the next id. Its code ends at `end`.
 struct record_block *arena_publish(const struct record_draft *d);
 void arena_code_ends(const u8 *end);
-// The same for code in the second half.
+// The end of code in the second half.
 void arena_late_ends(const u8 *end);
 #define ARENA_CODE_MAX 131072u
 
@@ -48,13 +48,13 @@ static inline const struct record_block *arena_block(u32 id)
     return (const struct record_block *)(REPLAY_BASE + arena_head(id)->block);
 }
 
-// What replays a record with this id, or what stands between records, with routines.
+// The code that replays a record with this id, or an entry between records.
 static inline u64 arena_code(u32 id)
 {
     return REPLAY_BASE + __atomic_load_n(&arena_head(id)->routine, __ATOMIC_ACQUIRE);
 }
 
-// How much of a block a record is.
+// The part of a block that a record covers.
 static inline struct record_side arena_extent(const struct record_block *b, const u64 *record)
 {
     u32 side = b->nsides ? (u32)(*record >> 32) : 0;
@@ -66,20 +66,20 @@ static inline struct record_side arena_extent(const struct record_block *b, cons
     };
 }
 
-// All that there is, for later runs: pieces that follow from the rooms alone.
+// All contents, for the persistent cache: pieces whose bounds follow from the two rooms.
 #define ARENA_PIECES 4
 struct arena_piece {
     u64 at, bytes; // offset
 };
 void arena_pieces(const struct arena_room *first, const struct arena_room *second,
                   struct arena_piece piece[ARENA_PIECES]);
-// What another run's arena_first and arena_second were, when the pieces are where they were.
+// Restores arena_first and arena_second of an earlier run, whose pieces are in place.
 void arena_take_over(const struct arena_room *first, const struct arena_room *second);
-// Whether they can have been.
+// Whether these can be an earlier run's.
 bool arena_rooms_are_sound(const struct arena_room *first, const struct arena_room *second);
 
-// Whether there is such an id. arena_check() gives up where there is none: the client can write to
-// what was recorded.
+// Whether the id exists. arena_check() ends the run if it does not: the client can write to
+// records.
 bool arena_has(u32 id);
 _Noreturn void arena_refuse(u32 id);
 static inline void arena_check(u32 id)

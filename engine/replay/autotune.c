@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Who replays a thread's buffers, by the time it takes (pace.h).
+// Who replays a thread's buffers, decided by timing (autotune.h).
 #include "engine/replay/autotune.h"
 
-#define FIRST 24   // buffers before the first try: until then superblocks are made
-#define MOST  1536 // and between two, in the end
+#define FIRST 24   // buffers before the first try; superblocks are made meanwhile
+#define MOST  1536 // at most between two tries
 #define DROP  2
 #define SPAN  2 // buffers that are timed together
-// Buffers before one is timed: those that wait are replayed first; the queue is to be full.
+// Buffers before one is timed. To here: the queue is replayed first. To the process: the queue has
+// to fill.
 #define TO_HERE   2
 #define TO_BESIDE 8
 
@@ -17,7 +18,7 @@ void autotune_init(struct autotune *p)
     *p = (struct autotune){ .every = FIRST };
 }
 
-// True when the last have been timed.
+// True after the last timing.
 static bool timed(struct autotune *p, u64 now)
 {
     u64 took = now - p->since;
@@ -29,20 +30,20 @@ static bool timed(struct autotune *p, u64 now)
     for (i = p->n / SPAN - 1; i && p->took[i - 1] > took; i--)
         p->took[i] = p->took[i - 1];
     p->took[i] = took;
-    return p->n == AUTOTUNE_LOOKS * SPAN;
+    return p->n == AUTOTUNE_TIMINGS * SPAN;
 }
 
 static u64 sum(const struct autotune *p)
 {
     u64 all = 0;
 
-    for (u32 i = 0; i < AUTOTUNE_LOOKS - DROP; i++)
+    for (u32 i = 0; i < AUTOTUNE_TIMINGS - DROP; i++)
         all += p->took[i];
     return all;
 }
 
-// Of the way that has been tried. A second processor is not worth less than an eighth; a little
-// more brings it back, so that it does not go to and fro.
+// Whether the way that was tried is better. A second processor has to save an eighth; to go back
+// takes a little more, so that the choice does not oscillate.
 static bool is_better(const struct autotune *p)
 {
     u64 now = sum(p);

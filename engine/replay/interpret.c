@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Single references of a record (perform.h).
+// Interprets records (interpret.h).
 #include "engine/replay/interpret.h"
 
 #include "engine/callgraph/calls.h"
@@ -58,14 +58,14 @@ void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, 
     case RECORD_REP: rep_replay(t, slot + o->base, o->add, o->what, o->counter); break;
     case RECORD_VEC: helpers_replay_vec(t, slot + o->base, o->what, o->counter); break;
     case RECORD_LOCKED:
-        // Cachegrind reads a second time, too (translate/blockrecord.c).
+        // Cachegrind reads twice, too (translate/blockrecord.c).
         if (!undone)
             reftrace_count_read();
         reftrace_cond(o->add, false, undone);
         caches_branch(t, o->add, false, o->counter);
         break;
     case RECORD_JOINT:
-        if (!undone) // no operand of the branch could be read
+        if (!undone) // no operand of the branch was read
             interpret_joint(t, o, o->way == RECORD_JOINT_TAKEN, o->first | (u64)o->last << 32);
         break;
     case RECORD_SAME: reftrace_fetch(o->add, o->bytes, undone); break;
@@ -139,7 +139,7 @@ const u64 *interpret_branch(struct thread *t, const u64 *record)
     bool said = id == RECORD_TAKEN || id == RECORD_NOT_TAKEN;
 
     if (!b)
-        return record + said; // a replay was killed behind it
+        return record + said; // a replay was killed after it
     if (!said)
         arena_check(id);
     t->record_tail = NULL;

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Single references of a record, made now.
+// Interprets records: simulates their references one by one.
 #ifndef QUERN_ENGINE_INTERPRET_H
 #define QUERN_ENGINE_INTERPRET_H
 
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
-// A value of a record, which began with the stack pointer sp: what a slot holds.
+// The value of a slot of a record, which began with the stack pointer sp.
 u64 interpret_value(u64 sp, u32 slot, const u64 *record);
-// slot: the record. undone: of an instruction that came to nothing, for --trace-refs.
+// One op. slot: the record. undone: the instruction did not complete; for --trace-refs.
 void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, bool undone);
-// An indirect branch; and a superblock's at a joint, where it went.
+// An indirect branch; and one at a joint of a superblock.
 void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter);
 void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u64 target);
-// A data reference, and the fetch of an instruction that lies in one line, with their counters.
+// A data reference; the fetch of an instruction within one line; with their counters.
 void interpret_d1(struct thread *t, u32 counter, u32 size, u64 addr);
 void interpret_i1(struct thread *t, u32 counter, u32 id, u64 pc);
 
-// All of a record, but for a conditional branch that it ends in: returns where it ends.
+// All of a record except a conditional branch at its end. Returns the record's end.
 const u64 *interpret_record(struct thread *t, const u64 *record);
 
-// If it is not known yet how the branch before a record ended: that is what comes first. Where the
-// record begins, behind a word that says it.
+// Simulates the branch at the end of the previous record, if its outcome was not known yet:
+// `record` tells it. Returns the record, after a word that only tells the outcome.
 const u64 *interpret_branch(struct thread *t, const u64 *record);
-// It went on at pc.
+// Execution continued at pc.
 void interpret_came(struct thread *t, u64 pc);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a fragment's records hold (log.h), and what they stand for: made once, by translate/recording.c.
+// The format of a fragment's records (recordbuf.h), and the static description of a block:
+// translate/recording.c makes it once.
 #ifndef QUERN_ENGINE_COUNT_RECORD_H
 #define QUERN_ENGINE_COUNT_RECORD_H
 
@@ -11,7 +12,7 @@ enum record_kind {
     RECORD_REP,    // a string instruction: rep_log()
     RECORD_VEC,    // a gather or masked move: helpers_log_vec()
     RECORD_LOCKED, // a conditional branch in Cachegrind's count, not taken
-    RECORD_JOINT,  // a branch at which a superblock goes on, or is left
+    RECORD_JOINT,  // a branch inside a superblock, which continues there or is left
     RECORD_SAME, // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
 };
 
@@ -23,7 +24,7 @@ enum record_joint {
 };
 
 #define RECORD_NO_SLOT 0xffffu
-// In place of a slot: the stack pointer as it was when the record began, which replays keep.
+// In place of a slot: the stack pointer at the record's beginning, which replays keep.
 #define RECORD_STACK_SLOT 0xfffeu
 
 struct record_op {
@@ -33,13 +34,13 @@ struct record_op {
         u8 bytes; // RECORD_FETCH, RECORD_SAME
         u8 side;  // RECORD_JOINT: its number, from 1 on
     };
-    u8 way;      // RECORD_REF: enum reftrace_item; RECORD_FETCH: the first behind a joint;
+    u8 way;      // RECORD_REF: enum reftrace_item; RECORD_FETCH: the first after a joint;
                  // RECORD_JOINT: enum record_joint
     u32 counter; // of its misses; of RECORD_REP and RECORD_VEC, the instruction's first
     union {
         struct {
             u16 base,
-                index; // RECORD_REF: slots of values that are added, the second scaled; else the first
+                index; // RECORD_REF: slots of the added values, the second scaled; else the first
             union {
                 u16 size; // RECORD_REF: bytes, clipped; with --trace-refs, all
                 u32 what; // RECORD_REP, RECORD_VEC: struct helperdesc_rep, helperdesc_vec
@@ -57,12 +58,12 @@ struct record_op {
 _Static_assert(sizeof(struct record_op) == 24, "several for each block of the client's");
 
 enum record_tail {
-    RECORD_NEXT,     // nothing depends on how it ends
-    RECORD_COND,     // a conditional branch: what comes next says which way it went
-    RECORD_INDIRECT, // an indirect one, whose target is in the last slot
+    RECORD_NEXT,     // the end does not matter
+    RECORD_COND,     // a conditional branch: the next record tells its outcome
+    RECORD_INDIRECT, // an indirect branch, whose target is in the last slot
 };
 
-// How a superblock is left at a joint. Its record is then the beginning of the whole's, and has the
+// A side exit of a superblock, at a joint. Its record is a prefix of the whole record, and has the
 // side's number in the high half of its first word, which is 0 otherwise.
 struct record_side {
     u16 slots, nops, sp; // as in struct record_block
@@ -73,36 +74,36 @@ struct record_side {
 
 struct record_block {
     u64 pc, taken;
-    u64 branch;  // address of what the tail is about
+    u64 branch;  // address of the branch that ends it
     u32 counter; // of its mispredictions
     u16 slots;   // words of a record
     u16 nops;
     u8 tail;
-    u8 nexts;  // how many places it goes on at are known: 0 where that is looked up
-    u8 blocks; // of the client's: a superblock has more than one
+    u8 nexts;  // number of known successors; 0: they are looked up
+    u8 blocks; // client blocks: a superblock has more than one
     u8 nsides;
-    bool said;  // of RECORD_COND: RECORD_TAKEN or RECORD_NOT_TAKEN follow, whatever comes then
+    bool said;  // of RECORD_COND: RECORD_TAKEN or RECORD_NOT_TAKEN always follows
     u8 after;   // its routine's fetch of the line that it begins in ends so far from its beginning;
                 // 0: nowhere
-    u16 call;   // RECORD_ENTER, RECORD_LEAVE: what is most likely to follow; 0: neither
-    u16 sp;     // slot of the stack pointer as it is behind it ...
-    s64 sp_add; // ... but for this, which is added
-};              // record_ops() and record_sides() lie behind it, but for a draft's
+    u16 call;   // RECORD_ENTER, RECORD_LEAVE: likely to follow; 0: neither
+    u16 sp;     // slot of the stack pointer after the record ...
+    s64 sp_add; // ... to which this is added
+};              // record_ops() and record_sides() follow it, except in a draft
 
-// In place of an id: how the conditional branch before it ended, from who knows.
+// In place of an id: the outcome of the conditional branch before it.
 #define RECORD_NOT_TAKEN 1u
 #define RECORD_TAKEN     2u
-// Behind the last record.
+// After the last record.
 #define RECORD_END 64u
-// Two words: the stack pointer of a thread that comes from the dispatcher.
+// Two words: the stack pointer of a thread that enters from the dispatcher.
 #define RECORD_STACK 80u
-// A call of --calls=yes has begun, ended, or was a handler's (enum frames_late): in the high half
-// is the low one of its frame's address; of one that ends, in a second word, where its misses
-// belong.
+// With --calls=yes: a call has begun, has ended, or was a handler's (enum frames_late). The high
+// half is the low half of its frame's address; for a call that ends, a second word says where its
+// misses belong.
 #define RECORD_ENTER 128u
 #define RECORD_LEAVE 512u
 #define RECORD_BACK  1024u
-// Ids of fragments are not less; what replays those above begins at theirs, too.
+// Ids of fragments start here; the code that replays the entries above starts at their own numbers.
 #define RECORD_FIRST 1408u
 
 #define RECORD_OPS_MAX    320
@@ -119,7 +120,7 @@ static inline const struct record_side *record_sides(const struct record_block *
     return (const struct record_side *)(record_ops(b) + b->nops);
 }
 
-// What translate/ hands over.
+// What translate/ passes on.
 struct record_draft {
     struct record_block block;
     struct record_op op[RECORD_OPS_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records and their buffers (log.h).
+// Records and their buffers (recordbuf.h).
 #include "engine/replay/recordbuf.h"
 
 #include "engine/base/nolibc.h"
@@ -21,14 +21,14 @@ static u64 end_of(const struct thread *t)
     return t->recordbuf_begin + tb_config.recordbuf_size;
 }
 
-// Where the thread's buffer number i begins.
+// The beginning of the thread's buffer i.
 static u64 begin_of(const struct thread *t, u64 i)
 {
     return (u64)t->self + TA_LOG + i * TA_LOG_STRIDE + TA_LOG_SIZE - tb_config.recordbuf_size;
 }
 
-// The page behind it cannot be written, and the replay of a full buffer reads a word there. A
-// buffer of a thread that was in this area before is as it was left.
+// Makes the guard page after the buffer; it stays readable, because the replay of a full buffer
+// reads a word there. A buffer that an earlier thread had in this area stays as it is.
 static void make_buffer(const struct thread *t, u64 begin)
 {
     u64 end = begin + tb_config.recordbuf_size;
@@ -38,12 +38,12 @@ static void make_buffer(const struct thread *t, u64 begin)
     *(u64 *)end = RECORD_END;
     if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
         engine_die("cannot protect the end of a thread's buffer");
-    // What is recorded has been replayed before a fork: its pages need not be shared with a child,
-    // which the parent would copy, and those of the page table neither. An old kernel shares them.
+    // Records have been replayed before a fork: a child does not need these pages, which the parent
+    // would otherwise copy, nor their page tables. An old kernel shares them.
     sys_madvise(begin, tb_config.recordbuf_size, MADV_WIPEONFORK);
 }
 
-// The buffer behind the one that is being filled.
+// The buffer after the one that is being filled.
 static u64 next_of(const struct thread *t)
 {
     u64 i = (t->recordbuf_begin - (u64)t->self - TA_LOG) / TA_LOG_STRIDE;
@@ -53,7 +53,7 @@ static u64 next_of(const struct thread *t)
     return begin;
 }
 
-// The turn goes from thread to thread, and with it the caches: what was recorded with them is
+// The turn moves from thread to thread, and the caches with it: the last owner's records are
 // replayed first.
 static void turn(struct thread *t)
 {
@@ -76,8 +76,8 @@ void recordbuf_reserve(void)
                    -ret);
 }
 
-// Of so many words, and of one behind them that says that there is no more.
-static void room_for(struct thread *t, u32 words)
+// Makes space for `words` words and the end mark after them.
+static void make_space(struct thread *t, u32 words)
 {
     if (t->log + 8 * words + 8 > end_of(t))
         recordbuf_drain(t);
@@ -98,8 +98,8 @@ static void call(struct thread *t, enum frames_late what, const struct spool_fra
     };
     u32 words = what == FRAMES_LEAVE ? 2 : 1;
 
-    // What is behind it first, then its id: whoever is killed leaves all of it or nothing.
-    room_for(t, words);
+    // The id is stored last: a thread that is killed leaves all of it or nothing.
+    make_space(t, words);
     if (words == 2)
         ((u64 *)t->log)[1] = counter;
     append(t, (u64)(u32)(u64)f << 32 | id[what]);
@@ -157,7 +157,7 @@ void recordbuf_flush(void)
         arena_flush();
 }
 
-// What the buffer holds stays there.
+// Replays the buffer, which keeps its contents.
 static void replay_all(struct thread *t)
 {
     u64 begin = t->recordbuf_begin, end = t->log;
@@ -167,7 +167,7 @@ static void replay_all(struct thread *t)
     replay_run(t, (const u64 *)begin, (const u64 *)end);
 }
 
-// In this order: whoever finds them after SIGKILL replays neither twice.
+// In this order: a salvage after SIGKILL replays neither twice.
 static void emptied(struct thread *t)
 {
     __atomic_store_n((u64 *)t->recordbuf_begin, 0, __ATOMIC_RELEASE);
@@ -190,8 +190,8 @@ void recordbuf_drain_all(s32 stopped)
     for (struct thread *t = threads_first(); t; t = t->next) {
         u32 state = __atomic_load_n(&t->state, __ATOMIC_SEQ_CST);
 
-        // Of those that are stopped one may come from a system call and look at its stop word now,
-        // which makes it run for a moment. Of others, one that runs records.
+        // A stopped thread may return from a system call and check its stop word now, for which it
+        // runs for a moment. Of the others, one that runs records.
         if (!stopped || thread_own(t)->tgid == stopped ||
             (state != TS_RUNNING && state != TS_HELPER))
             recordbuf_drain(t);
@@ -203,7 +203,7 @@ void recordbuf_edge(struct thread *t, u32 id, u32 k)
 {
     if (!id || arena_block(id)->tail != RECORD_COND || arena_block(id)->said)
         return;
-    room_for(t, 1);
+    make_space(t, 1);
     append(t, k ? RECORD_NOT_TAKEN : RECORD_TAKEN);
 }
 
@@ -211,7 +211,7 @@ void recordbuf_enter(struct thread *t)
 {
     if (!tb_config.defer || !tb_config.counts)
         return;
-    room_for(t, 2);
+    make_space(t, 2);
     ((u64 *)t->log)[1] = thread_sp(t);
     *(u64 *)t->log = RECORD_STACK;
     t->log += 16;
@@ -252,7 +252,8 @@ bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
         return false;
     if (recordbuf_seen)
         recordbuf_seen((const u64 *)t->recordbuf_begin, (const u64 *)start);
-    // The store behind a record is its first: nothing of it is there yet.
+    // The store after a record is the first of the next record: nothing of that is in the buffer
+    // yet.
     replayer_start();
     if (replayer_is_there() && replayer_pays(t)) {
         u64 next = next_of(t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Replays records (replay.h): by routines, or one reference after the other. A conditional branch
-// that ends a record is counted when what comes next is known.
+// at the end of a record is counted when the next record tells its outcome.
 #include "engine/replay/replay.h"
 
 #include "engine/base/nolibc.h"
@@ -32,7 +32,7 @@ void replay_publish(const struct record_draft *d)
         arena_code_ends(routine_begin(b, code));
 }
 
-// What stands between records; how many words it has, 0: it is one of a fragment.
+// Replays an entry between records. Returns its number of words; 0: it is a fragment's record.
 static u32 between(struct thread *t, const u64 *at)
 {
     u32 frame = (u32)(*at >> 32);
@@ -73,7 +73,7 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
     }
 }
 
-// A record that has only been begun may lie at the end.
+// The last record may be incomplete.
 static void run_routines(struct thread *t, const u64 *from, const u64 *end)
 {
     u64 *stop = (u64 *)end, there = *stop;

@@ -11,7 +11,7 @@
     .type replayer_clone, @function
 replayer_clone:
     mov r9, rcx
-    mov r10, rdx // where it is cleared
+    mov r10, rdx // the kernel clears it at the end
     xor r8d, r8d
     mov eax, 56 // clone
     syscall

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The process that replays (replayer.h).
 //
-// What a thread has handed over lies in its area, in the order in which it is to be replayed. One
-// at a time is: its state is BUSY while somebody is at the oldest (the replayer; the thread itself,
-// or who empties its buffers while it is quiet), else FREE.
+// A thread's area has the queue of its buffers, replayed in order, one at a time: the state is BUSY
+// while someone replays the oldest (the replayer; the thread itself; or whoever empties its buffers
+// while it is quiet), else FREE.
 //
 // The process is a child of the client that sends no signal when it ends, so that only a wait for
-// children of all kinds would see it (__WALL, __WCLONE): before such a one it is ended, and begins
-// anew with the next full buffer. Otherwise it ends when the client does, when it finds the
-// client's process gone (it looks once in a second), and when the client kills all that it may.
+// children of all kinds would see it (__WALL, __WCLONE): before such a wait it is ended, and the
+// next full buffer starts it again. Otherwise it ends with the client, when it finds that the
+// client is gone (it checks once a second), and when the client kills all processes it may.
 //
-// A client's process that is gone and has not ended it was killed: what its threads have left is
-// replayed then (rest.h). That is all it does where full buffers are not handed over.
+// A client that is gone without ending it was killed: the replayer then replays what its threads
+// have left (salvage.h). If full buffers are not handed over, that is all it does.
 #include "engine/replay/replayer.h"
 
 #include "engine/base/heap.h"
@@ -32,11 +32,11 @@
 #define FUTEX_WAIT_PRIVATE (FUTEX_WAIT | FUTEX_PRIVATE_FLAG)
 #define FUTEX_WAKE_PRIVATE (FUTEX_WAKE | FUTEX_PRIVATE_FLAG)
 #define STACK_BYTES        0x10000u
-#define SPINS              2000u     // looks before either side sleeps: a sleep costs 50 us
-#define MOMENT             200u      // looks: as long as it may take to come to the next buffer
-#define LOOK_NS            100000000 // between looks of who waits, at whether the replayer lives
-#define STUCK_NS           10000000000ul // on a processor, at one record, without any progress
-#define END_S              30 // of the thread's, for each thread whose records are left at the end
+#define SPINS              2000u         // checks before either side sleeps: a sleep costs 50 us
+#define MOMENT             200u          // checks: as long as the step to the next buffer may take
+#define CHECK_NS           100000000     // between a waiter's checks whether the replayer lives
+#define STUCK_NS           10000000000ul // of processor time on one record, without progress
+#define END_S              30            // of the thread's time, for each thread that left records
 #define SIGEV_THREAD_ID    4
 
 enum job_state { JOB_FREE, JOB_BUSY, JOB_AWAITED };
@@ -45,7 +45,7 @@ struct buffer {
     const u64 *from, *end;
 };
 
-// How far a replay had come, and when, in the time on processors of who replays.
+// The progress of a replay, and when, in processor time of the replaying process.
 struct progress {
     u64 record, pulse, ns;
     u32 done;
@@ -53,8 +53,8 @@ struct progress {
 
 struct job {
     u32 state;       // enum job_state; JOB_AWAITED: busy, and its thread sleeps
-    u32 given, done; // buffers, counted for ever: by the thread, by who is at the oldest
-    u32 until;       // JOB_AWAITED: so many may wait when its thread is woken
+    u32 given, done; // buffers so far: by the thread, by whoever replays the oldest
+    u32 until;       // JOB_AWAITED: wake the thread when this many are queued
     struct progress progress; // of its thread, as the process saw it
     struct buffer buffer[TA_LOGS];
 };
@@ -66,18 +66,18 @@ static struct {
     _Alignas(64) u32 tid; // 0: there is none; the kernel clears it when the process is gone
     u32 quit;
     u32 starting;
-    bool cannot;             // there was no process to be had
-    u32 over;                // none is to be started
+    bool cannot;             // the process could not be started
+    u32 over;                // start none
     u32 stuck;               // thread whose replay does not end
-    u32 confined;            // the process is (sandbox.h)
-    u32 began;               // there is one, or it has been killed, and there will be no other
+    u32 confined;            // the process is confined (sandbox.h)
+    u32 began;               // it was started; if killed, no other one is
     s32 client;              // its process
     s32 client_fd;           // the same; negative where there are no such descriptors
-    _Alignas(64) u32 asleep; // the replayer is, or is about to be
+    _Alignas(64) u32 asleep; // the replayer sleeps, or is about to
     u32 word;                // it sleeps on
 } replayer;
 
-// Also of one whose block is not filled in yet.
+// The thread's block need not be initialized yet.
 static struct job *job_of(const struct thread *t)
 {
     return (struct job *)((u64)t + TA_JOB);
@@ -100,14 +100,14 @@ static void job_leave(struct job *j)
         sys_futex(&j->state, FUTEX_WAKE_PRIVATE, 1, NULL);
 }
 
-// Whether its thread sleeps, and is not to be woken yet.
+// Whether its thread sleeps and need not be woken yet.
 static bool is_awaited(const struct job *j)
 {
     return __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_AWAITED &&
            waiting(j) > __atomic_load_n(&j->until, __ATOMIC_RELAXED);
 }
 
-// The oldest; NULL: there is none, or somebody is at it.
+// Takes the oldest buffer. NULL: there is none, or someone is replaying it.
 static const struct buffer *job_take(struct job *j)
 {
     u32 expected = JOB_FREE;
@@ -121,15 +121,15 @@ static const struct buffer *job_take(struct job *j)
     return NULL;
 }
 
-// The oldest has been replayed. In this order: whoever finds them after SIGKILL sees whether what
-// is under way, if anything is, is the oldest or the one before it.
+// The oldest has been replayed. In this order: a salvage after SIGKILL sees whether an unfinished
+// replay, if any, is of the oldest or of the one before it.
 static void job_done(struct job *j, struct thread *t)
 {
     __atomic_store_n(&j->done, j->done + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&t->replay_end, 0, __ATOMIC_RELEASE);
 }
 
-// Who was at the oldest is gone, and what was under way has been replayed.
+// Whoever replayed the oldest is gone, and its unfinished replay has been completed.
 static void job_inherit(struct job *j, struct thread *t)
 {
     if (t->replay_end && waiting(j) && t->replay_end == (u64)j->buffer[j->done % TA_LOGS].end)
@@ -140,8 +140,8 @@ static void job_inherit(struct job *j, struct thread *t)
 
 // -- the process --
 
-// With the first that there is to replay: before that it has the client's rights of the moment, and
-// nothing to do. A short program does without (`true`: 0.12 of 6.5 ms).
+// Called at the first buffer: before that the process has the client's rights at that moment, and
+// nothing to do. A short program avoids the cost (`true`: 0.12 of 6.5 ms).
 static void confine(void)
 {
     if (replayer.confined)
@@ -181,7 +181,7 @@ static bool take_any(void)
     return any;
 }
 
-// The client's process is no more, or is waited for.
+// Whether the client's process is gone, or a zombie.
 static bool is_gone(void)
 {
     struct k_pollfd p = { replayer.client_fd, POLLIN, 0 };
@@ -211,7 +211,7 @@ static u64 processor_ns(u32 pid)
     return (u64)t.sec * 1000000000 + (u64)t.nsec;
 }
 
-// To that of other threads.
+// Adds t's progress to that of other threads.
 static void add_progress(struct progress *p, const struct thread *t)
 {
     p->record += __atomic_load_n(&t->record, __ATOMIC_RELAXED);
@@ -219,8 +219,8 @@ static void add_progress(struct progress *p, const struct thread *t)
     p->done += __atomic_load_n(&job_of(t)->done, __ATOMIC_RELAXED);
 }
 
-// A client that writes at random can make a replay of its records endless. Whether it has not gone
-// on for so long since *p, which is what was seen before.
+// A client that writes at random can make a replay of its records endless. Whether there has been
+// no progress since *p, the last state seen, for `most`.
 static bool stands_still(struct progress *p, struct progress now, u64 most)
 {
     if (p->ns && now.record == p->record && now.pulse == p->pulse && now.done == p->done)
@@ -229,7 +229,7 @@ static bool stands_still(struct progress *p, struct progress now, u64 most)
     return false;
 }
 
-// Of t's, by process pid.
+// Whether t's replay, by process pid, is stuck.
 static bool is_stuck(const struct thread *t, struct progress *p, u32 pid, u64 most)
 {
     struct progress now = { 0, 0, processor_ns(pid), 0 };
@@ -238,9 +238,9 @@ static bool is_stuck(const struct thread *t, struct progress *p, u32 pid, u64 mo
     return stands_still(p, now, most);
 }
 
-// What threads replay themselves, most often with all signals blocked: when one does not go on
-// while the client's threads have had that time each, it is told, and gives up.
-static void look_at_threads(void)
+// Threads replay with most signals blocked: if one makes no progress while each of the client's
+// threads has had that much time, it is told, and gives up.
+static void check_threads(void)
 {
     struct thread *t;
     u32 slot = 0;
@@ -274,7 +274,7 @@ static void inherit(void)
 
         if (!t->own || thread_own(t)->tgid != replayer.client)
             continue;
-        ll_beside(t, false); // there is nobody any more to leave anything to
+        ll_beside(t, false); // no thread is left to help
         if (j->state != JOB_FREE) {
             salvage_replay(t, NULL, 0);
             job_inherit(j, t);
@@ -284,7 +284,7 @@ static void inherit(void)
             job_done(j, t);
             job_leave(j);
         }
-        // While it was being handed over it was still the thread's.
+        // A buffer that was being handed over is still the thread's.
         salvage_replay(t,
                        j->buffer[last].from == (const u64 *)t->recordbuf_begin
                            ? NULL
@@ -298,7 +298,7 @@ static void sleep(void)
     struct k_timespec second = { 1, 0 };
     u32 seen = __atomic_load_n(&replayer.word, __ATOMIC_SEQ_CST);
 
-    look_at_threads();
+    check_threads();
     __atomic_store_n(&replayer.asleep, 1, __ATOMIC_SEQ_CST);
     if (!take_any() && !is_over())
         sys_futex(&replayer.word, FUTEX_WAIT_PRIVATE, seen, &second);
@@ -341,7 +341,7 @@ void replayer_init(void)
 {
     ll_is_orphan = is_orphan;
     if (tb_config.replayer)
-        spool->owner = spooler_counters(2) + 1; // 0 says that there is none
+        spool->owner = spooler_counters(2) + 1; // 0: none
 }
 
 void replayer_start(void)
@@ -412,8 +412,8 @@ void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
     sys_futex(&replayer.word, FUTEX_WAKE_PRIVATE, 1, NULL);
 }
 
-// The process has been killed while it was at t's records. What else it held may be a lock, which
-// another thread would wait for.
+// The process was killed while it replayed t's records. It may also have held a lock that another
+// thread would wait for.
 static void take_over(struct thread *t)
 {
     if (threads_count() > 1)
@@ -429,7 +429,7 @@ static _Noreturn void give_up(void)
     engine_die(ENGINE_DAMAGED "a replay does not end");
 }
 
-// Who waits for the process looks whether it goes on.
+// A waiter checks whether the process makes progress.
 static void check_progress(const struct thread *t, struct progress *p)
 {
     u32 tid = __atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST);
@@ -452,9 +452,9 @@ static struct progress all_progress(void)
     return all;
 }
 
-static struct progress at_end; // what was seen when the timer was set, or rang
+static struct progress at_end; // when the timer was set, or last expired
 
-// The thread's own timer: nobody may be beside it.
+// A timer of the thread itself: no other process may exist.
 s32 replayer_bound(const struct thread *t)
 {
     struct {
@@ -482,8 +482,8 @@ void replayer_bound_over(s32 timer)
         sys_call1(SYS_timer_delete, (u64)timer);
 }
 
-// A thread's buffers are replayed in much less time, whatever record is looked at meanwhile, but
-// for string instructions: each of these is as long as the client's memory, and is seen to go on.
+// A thread's buffers take much less time than this, whatever the records, except string
+// instructions: each may span the client's memory, and shows progress.
 static bool is_endless(void)
 {
     struct progress now = all_progress();
@@ -509,11 +509,11 @@ bool replayer_takes_signal(const struct thread *t, int sig, const struct k_sigin
     return false;
 }
 
-// Somebody is at the oldest: until nobody is, or n at most wait. patient: that lasts, so it sleeps
-// at once, but does before what there is of LL's part.
+// Waits until no one replays the oldest, or at most n are queued. patient: that takes long, so it
+// sleeps at once, after helping with LL.
 static void await(struct thread *t, u32 n, bool patient)
 {
-    struct k_timespec look = { 0, LOOK_NS };
+    struct k_timespec check = { 0, CHECK_NS };
     struct job *j = job_of(t);
     struct progress seen = { 0, 0, 0, 0 };
 
@@ -538,13 +538,12 @@ static void await(struct thread *t, u32 n, bool patient)
             return;
         }
         if ((!patient || !ll_ask(t, &j->state)) &&
-            sys_futex(&j->state, FUTEX_WAIT_PRIVATE, JOB_AWAITED, &look) == -ETIMEDOUT)
+            sys_futex(&j->state, FUTEX_WAIT_PRIVATE, JOB_AWAITED, &check) == -ETIMEDOUT)
             check_progress(t, &seen);
     }
 }
 
-// Until n at most wait. So long as they are replayed one behind the other, nobody is at them for a
-// moment between two.
+// Waits until at most n are queued. Between two buffers, for a moment no one replays.
 static void settle(struct thread *t, u32 n, u32 looks, bool patient)
 {
     struct job *j = job_of(t);
@@ -579,7 +578,7 @@ void replayer_make_room(struct thread *t)
         settle(t, 1, MOMENT, true);
 }
 
-// What waits of a thread that was killed goes with it.
+// Drops the queue of a thread that was killed.
 static void forget(struct thread *t)
 {
     struct job *j = job_of(t);
@@ -592,7 +591,7 @@ static void forget(struct thread *t)
             await(t, 0, false);
         }
     }
-    j->buffer[(j->given - 1) % TA_LOGS].from = NULL; // it may begin with the same
+    j->buffer[(j->given - 1) % TA_LOGS].from = NULL; // the next may begin at the same address
 }
 
 void replayer_thread_init(struct thread *t)
@@ -601,14 +600,14 @@ void replayer_thread_init(struct thread *t)
         return;
     forget(t);
     autotune_init(pace_of(t));
-    // Executions and misses of a block are counted side by side: two processors would wait for each
-    // other's writes, at each miss (a program that multiplies matrices: 1.4 times the time).
+    // Counters of executions and of misses of a block are adjacent: two processors would wait for
+    // each other's writes at each miss (a program that multiplies matrices: 1.4 times the time).
     threads_more_counters(t);
     if (t->misses != t->counters)
         t->misses[spool->owner] = t->slot + 1;
 }
 
-// Who waits for its end cannot know whose records it is at.
+// A waiter for its end does not know whose records it replays.
 static void check_end(u32 pid, struct progress *p)
 {
     struct progress now = all_progress();
@@ -622,7 +621,7 @@ static void check_end(u32 pid, struct progress *p)
 
 void replayer_stop(void)
 {
-    struct k_timespec look = { 0, LOOK_NS };
+    struct k_timespec check = { 0, CHECK_NS };
     struct progress seen = { 0, 0, 0, 0 };
     u32 child;
 
@@ -637,8 +636,8 @@ void replayer_stop(void)
     __atomic_fetch_add(&replayer.word, 1, __ATOMIC_SEQ_CST);
     sys_futex(&replayer.word, FUTEX_WAKE_PRIVATE, 1, NULL);
     while (__atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST) == child)
-        // the kernel wakes without PRIVATE
-        if (sys_futex(&replayer.tid, FUTEX_WAIT, child, &look) == -ETIMEDOUT)
+        // the kernel's wake is not PRIVATE
+        if (sys_futex(&replayer.tid, FUTEX_WAIT, child, &check) == -ETIMEDOUT)
             check_end(child, &seen);
     while (sys_call4(SYS_wait4, child, 0, __WALL, 0) == -EINTR)
         ;

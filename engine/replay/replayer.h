@@ -1,68 +1,66 @@
 // SPDX-License-Identifier: MIT
-// --replay=process and split: full buffers are replayed beside the client, by a process that
-// shares its memory and nothing else: no descriptor, no signal, no place in its process group, and
-// no thread of it. A thread has TA_LOGS buffers by turns: while some wait, it fills the next, and
-// comes to wait only when all are full; it sleeps then until one at most is left, for a sleep costs
-// as much as half a buffer. If nobody is at one of them, its thread takes the oldest back: with no
-// idle processor it is as with --replay=inline. With that the process is there as well: when
-// SIGKILL ends the client, it replays what is left.
+// --replay=process and split: a process beside the client replays full buffers. It shares the
+// client's memory and nothing else: no descriptor, no signal, no process group, no thread. A thread
+// has TA_LOGS buffers, used in turn: while some are queued, it fills the next. When all are full it
+// sleeps until at most one is left, because a sleep costs as much as half a buffer. If nobody
+// replays one of them, the thread takes the oldest back: without an idle processor this works like
+// --replay=inline. With --replay=inline the process exists, too: it replays what is left when
+// SIGKILL ends the client.
 //
-// The order in which the references of one thread are simulated is that of one thread alone, and so
-// are the counts. @threads: the functions are called by the thread that t is, or with t quiet.
+// The references of one thread are simulated in their order, so counts are the same. @threads: the
+// functions are called by thread t, or while t is quiet.
 #ifndef QUERN_ENGINE_REPLAYER_H
 #define QUERN_ENGINE_REPLAYER_H
 
 #include "engine/base/sys.h"
 #include "engine/thread/thread.h"
 
-// With the spool mapped, before the first thread.
+// After the spool is mapped, before the first thread.
 void replayer_init(void);
 
-// As clone(), on a stack of its own: the new process calls run, which does not return. Its number
-// is left in *tid by the flags for that. Returns it or -errno.
+// As clone(), on a stack of its own: the new process calls run, which does not return. The flags
+// make the kernel store its pid in *tid. Returns the pid or -errno.
 long replayer_clone(u64 flags, u64 stack, u32 *tid, void (*run)(void));
 
-// Starts the process where it is to be and is not: a child of fork begins without, and the client
-// may wait or fail to exec. @signal-safe
+// Starts the process if it should exist and does not: a child of fork has none, and the client may
+// wait or fail to exec. @signal-safe
 void replayer_start(void);
 
 // Whether t may hand over a buffer: there is a replayer.
 bool replayer_is_there(void);
 
-// Whether t is to do so with the buffer that is full now: always, or with --replay=auto when there
-// is a processor for it, too, as far as the client's threads go, and it is faster (pace.h). Asked
-// once for each buffer. @signal-safe
+// Whether t should hand over the buffer that is full now: always, or with --replay=auto if the
+// client's threads leave a processor idle and it is faster (autotune.h). Called once for each
+// buffer. @signal-safe
 bool replayer_pays(struct thread *t);
 
-// A thread begins in an area that is new, or another thread's before.
+// A thread begins, in an area that is new or was another thread's.
 void replayer_thread_init(struct thread *t);
 
-// Waits until one buffer more may be handed over, and the one behind it in turn be filled.
-// @signal-safe
+// Waits until one more buffer can be handed over and the next one filled. @signal-safe
 void replayer_make_room(struct thread *t);
 
-// The complete records in [from, end) shall be replayed, behind those handed over before.
-// @signal-safe
+// Queues the complete records in [from, end) for replay. @signal-safe
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
 
-// All that t has handed over has been replayed when this returns. @signal-safe
+// Waits until everything that t has handed over has been replayed. @signal-safe
 void replayer_settle(struct thread *t);
 
-// What the timer of replayer_bound() says.
+// The value that the timer of replayer_bound() sends.
 #define REPLAYER_END_MAGIC 0x51756e74686556aeul
 
-// The process ends, and t replays what is left: not for ever. (The client has its timers no more.)
-// What replayer_bound_over() is told then.
+// The process ends, and t replays what is left, for a limited time. (The client's timers are gone.)
+// Returns the argument of replayer_bound_over().
 s32 replayer_bound(const struct thread *t);
 void replayer_bound_over(s32 timer);
 
-// Whether a signal that t got was for what it replays. Does not come back where that does not end:
-// the thread gives up, with a sentence. @signal-safe
+// Whether a signal that t got concerns its replay. Does not return if the replay is endless: the
+// thread gives up with a message. @signal-safe
 bool replayer_takes_signal(const struct thread *t, int sig, const struct k_siginfo *info);
 
-// The process is to end, and has when this returns; what waits is left to the threads. Before the
-// memory is left by an exec or an end, and before the client waits for children of all kinds. No
-// thread starts it again before replayer_allow().
+// Ends the process before it returns; threads replay what is queued. Called before an exec or an
+// exit leaves the memory, and before the client waits for children of all kinds. No thread starts
+// the process again before replayer_allow().
 void replayer_stop(void);
 void replayer_allow(void);
 

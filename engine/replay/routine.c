@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Generated replays (routine.h). All registers and flags are free and every constant is in the
-// code; routine.S says what is where. The caches know recency by stamps (sim/stamps.h): a reference
-// that is met where its hint says is a compare and a store. What else happens is C's.
+// Generated routines (routine.h). All registers and flags are free and every constant is in the
+// code; routine.S describes the registers. The caches keep recency by stamps (sim/stamps.h): a
+// reference whose hint is right is a compare and a store. Everything else is done in C.
 //
-// The clock ticks before a data reference unless the one before was made of the same value, so near
-// that both cannot lie in different lines of one set; and behind the last fetch of a routine, so
-// that that of the next gets another stamp (the lines that one block fetches lie side by side).
+// The clock ticks before a data reference, unless the previous one used the same value and is so
+// near that both cannot be in different lines of one set. It also ticks after the last fetch of a
+// routine, so that the first fetch of the next one gets another stamp (the lines that one block
+// fetches are adjacent).
 #include "engine/replay/routine.h"
 
 #include "engine/base/cpu.h"
@@ -30,7 +31,7 @@
 #define R15       15u
 #define COLD_MAX  (2 * RECORD_OPS_MAX + 4 + 4 * RECORD_SIDES_MAX) // also for groups and sides
 #define NEAR_SETS 64u                                       // more than the lines of a block
-#define AHEAD     1024 // bytes of records that are fetched from another processor's cache in time
+#define PREFETCH  1024 // bytes of records that are prefetched from another processor's cache
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
@@ -51,13 +52,13 @@ enum part_kind {
     PART_SETTLED
 };
 
-// What follows behind the main path.
+// A cold part, after the main path.
 struct part {
     enum part_kind kind;
     struct x86_label from[2];
     u64 back;
     const struct record_op *op;
-    u32 n; // so many ops of a group
+    u32 n; // ops of a group
     bool taken;
     u64 branch; // its address, and the counter of its mispredictions
     u32 counter;
@@ -66,21 +67,21 @@ struct part {
     struct routine_tail *tail;
 };
 
-// How a routine goes on; what routine_to_next is told.
+// How a routine continues; the argument of routine_to_next.
 struct routine_tail {
     u32 block; // by its offset, as all below
     u32 line;  // id of the line fetched last
     u8 nlinks;
-    bool conditional; // it ends in a branch that is not known to have been taken or not
-    bool settled;     // no link can be made any more
+    bool conditional; // it ends in a branch of unknown outcome
+    bool settled;     // no further link can be made
     struct {
-        u32 id;    // compared with what comes next
-        u32 rel32; // behind the displacement that leads there
-        u32 to;    // what that is; 0: the link has not been made
+        u32 id;    // compared with the next record's id
+        u32 rel32; // the end of the jump's displacement
+        u32 to;    // the target; 0: not linked
     } link[];      // of a conditional branch: taken, not taken
 };
 
-// What is called, and the register that it wants the counter in.
+// A routine of routine.S, and the register for the counter.
 struct way_out {
     const char *to;
     u32 counter;
@@ -89,7 +90,7 @@ struct way_out {
 struct maker {
     struct x86 code;
     struct record_block *block;
-    struct arena_room *room; // where its tails are
+    struct arena_room *room; // has its tails
     struct routine_tail *tail;
     struct part part[COLD_MAX];
     u32 nparts;
@@ -99,17 +100,15 @@ struct maker {
         bool valid;
         u16 root;
         s64 low, high;
-    } near;                                          // references since the clock ticked
-    struct x86_label
-        look_up[2 + 2 * RECORD_SIDES_MAX]; // lead to where the next routine is looked up
+    } group;                                            // references since the clock ticked
+    struct x86_label look_up[2 + 2 * RECORD_SIDES_MAX]; // jumps to the look-up of the next routine
     u32 nlook_up;
     struct way_out d1, i1; // of a miss in one line
 };
 
-// -- calls --
-//
-// What a thread has done to a frame is found between records, most often behind the call or return:
-// there it is expected, and this is called. What frames_replay() does, with every total at once.
+// Changes of a frame are entries between records, mostly after the call or return: they are
+// expected there, and this code is called. It does what frames_replay() does, for all totals at
+// once.
 
 static struct {
     const u8 *enter, *leave, *back;
@@ -125,7 +124,7 @@ static struct x86_mem before(u32 i)
     return MEM(R_RCX, (s64)(offsetof(struct spool_frame, before) + i * 8));
 }
 
-// rcx := what replays keep of the frame, rdx := where they count.
+// rcx := the replay's data of the frame, rdx := its counters.
 static void find_frame(struct x86 *a)
 {
     struct x86_label none;
@@ -141,7 +140,7 @@ static void find_frame(struct x86 *a)
     x86_mov(a, R_RDX, MEM(R12, TH_MISSES));
 }
 
-// Behind so many words; eax := what stands there.
+// Skips `words` words; eax := the next id.
 static void behind(struct x86 *a, u32 words)
 {
     x86_mov32(a, R_RAX, MEM(R_RBX, words * 8));
@@ -188,7 +187,7 @@ static void make_back(struct x86 *a)
     x86_ret(a);
 }
 
-// To what eax is the id of.
+// Jumps to the code of id eax.
 static void look_up(struct x86 *a)
 {
     x86_mov32(a, R_RAX,
@@ -198,7 +197,7 @@ static void look_up(struct x86 *a)
     x86_jmp_r(a, R_RAX);
 }
 
-// What stands between records leads to itself. The code, which ends before the next one's head.
+// The code of an entry between records, at its own number; ends before the next one's head.
 static struct x86 begin_between(u32 id, u32 next)
 {
     u8 *at = (u8 *)REPLAY_BASE + id;
@@ -320,24 +319,24 @@ static void tick_for(struct maker *m, const struct record_op *o)
     s64 low = (s64)o->add, high = low + o->size;
     s64 span = (s64)(tb_config.d1_sets - 1) << tb_config.d1_shift;
 
-    if (m->near.valid && o->index == RECORD_NO_SLOT && o->base == m->near.root) {
-        if (m->near.low < low)
-            low = m->near.low;
-        if (m->near.high > high)
-            high = m->near.high;
+    if (m->group.valid && o->index == RECORD_NO_SLOT && o->base == m->group.root) {
+        if (m->group.low < low)
+            low = m->group.low;
+        if (m->group.high > high)
+            high = m->group.high;
         if ((u64)high - (u64)low <= (u64)span && high > low) {
-            m->near.low = low;
-            m->near.high = high;
+            m->group.low = low;
+            m->group.high = high;
             return;
         }
         low = (s64)o->add;
         high = low + o->size;
     }
     tick(m);
-    m->near.valid = o->index == RECORD_NO_SLOT;
-    m->near.root = o->base;
-    m->near.low = low;
-    m->near.high = high;
+    m->group.valid = o->index == RECORD_NO_SLOT;
+    m->group.root = o->base;
+    m->group.low = low;
+    m->group.high = high;
 }
 
 // rax := the address, with `add` in place of o's own.
@@ -374,7 +373,7 @@ static void address(struct maker *m, const struct record_op *o, u64 add)
     }
 }
 
-// rcx := the way where its line was last.
+// rcx := the way in which its line was last.
 static void hint(struct maker *m, const struct record_op *o)
 {
     struct x86 *a = &m->code;
@@ -400,8 +399,8 @@ static void hint(struct maker *m, const struct record_op *o)
     x86_movzx16_rm(a, R_RCX, MEM_X(R_RDI, R_RCX, 0, 0));
 }
 
-// One check of what lies at `add` in place of o's own, and of `size` bytes. What is not in one
-// line, or not where the hint says, is the part's work: of o, unless another is said.
+// One check of `size` bytes at `add` in place of o's own. If they are not in one line, or not where
+// the hint says, the part handles them: o, unless another is set.
 static struct part *check(struct maker *m, const struct record_op *o, u64 add, u32 size)
 {
     u32 room = spool->d1.line - size;
@@ -428,9 +427,9 @@ static void ref(struct maker *m, const struct record_op *o)
     check(m, o, o->add, o->size);
 }
 
-// How many references from o on are made of one value and fit into a line: if they do lie in one,
-// and that is where its hint says, one check is all of theirs. Else they are in two lines, which
-// are of two sets, so that they may have one stamp.
+// How many references from o on use one value and fit into a line: if they are in one line, and its
+// hint is right, one check serves all. Else they are in two lines of two sets, which may have the
+// same stamp.
 static u32 group(const struct maker *m, const struct record_op *o, s64 *low, s64 *high)
 {
     const struct record_op *end = record_ops(m->block) + m->block->nops;
@@ -448,7 +447,7 @@ static u32 group(const struct maker *m, const struct record_op *o, s64 *low, s64
             break;
         from = from < *low ? from : *low;
         to = to > *high ? to : *high;
-        if ((u64)(to - from) > spool->d1.line / 2) // beyond, it is too often in two
+        if ((u64)(to - from) > spool->d1.line / 2) // a longer one is in two lines too often
             break;
         *low = from;
         *high = to;
@@ -476,7 +475,7 @@ static u32 refs(struct maker *m, const struct record_op *o)
 
 // -- the end of a record --
 
-// In rax.
+// The target is in rax.
 static void predict_target(struct maker *m, u64 branch, u32 counter)
 {
     struct x86 *a = &m->code;
@@ -509,14 +508,14 @@ static void predict(struct maker *m, u64 branch, u32 counter, bool taken)
     x86_and32_ri(a, R13, 0x3f80);
 }
 
-// The branch that the record ends in.
+// The branch at the record's end.
 static void predict_tail(struct maker *m, bool taken)
 {
     predict(m, m->block->branch, m->block->counter, taken);
 }
 
-// Words of code that are changed while other threads run must not cross a line of the host's cache.
-static void keep_together(struct x86 *a, u32 ahead)
+// Code words that are changed while other threads run must not cross a line of the host's cache.
+static void avoid_line_crossing(struct x86 *a, u32 ahead)
 {
     u64 at = x86_here(a) + ahead;
 
@@ -528,21 +527,21 @@ static struct x86_label compare_id(struct maker *m, u32 k)
 {
     struct x86 *a = &m->code;
 
-    keep_together(a, 2);
+    avoid_line_crossing(a, 2);
     x86_cmp32_ri(a, R_RAX, ~0u);
     m->tail->link[k].id = offset_of(a->p - 4);
-    keep_together(a, 2);
+    avoid_line_crossing(a, 2);
     return x86_jcc(a, CC_E);
 }
 
-// Its displacement leads to the look-up until the link is made.
+// The jump leads to the look-up until the link is made.
 static void link_at(struct maker *m, u32 k, struct x86_label jump)
 {
     m->tail->link[k].rel32 = offset_of(m->code.start + jump.at + 4);
     m->look_up[m->nlook_up++] = jump;
 }
 
-// None of the links leads to what comes next.
+// No link matches the next record.
 static void go_on(struct maker *m)
 {
     struct x86 *a = &m->code;
@@ -556,7 +555,7 @@ static void go_on(struct maker *m)
     x86_fix(a, x86_jmp(a), (u64)routine_to_next);
 }
 
-// And none will: what routine_next() would do, but for what is no record.
+// No link can be made: does what routine_next() would, except for entries between records.
 static void settled(struct maker *m, const struct part *p)
 {
     struct x86 *a = &m->code;
@@ -579,7 +578,7 @@ static void settled(struct maker *m, const struct part *p)
     look_up(&m->code);
 }
 
-// The branch's end is the next word.
+// The next word has the branch's outcome.
 static void conditional_said(struct maker *m)
 {
     struct x86 *a = &m->code;
@@ -620,7 +619,7 @@ static void conditional(struct maker *m)
     for (u32 k = 0; k < 2; k++) {
         x86_land(a, edge[k]);
         predict_tail(m, k == 0);
-        keep_together(a, 1);
+        avoid_line_crossing(a, 1);
         link_at(m, k, x86_jmp(a));
     }
 }
@@ -643,7 +642,7 @@ static void stack_behind(struct maker *m, const struct record_side *e)
     }
 }
 
-// Behind the record; eax := what stands there.
+// Skips the record; eax := the next id.
 static void behind_record(struct maker *m, const struct record_side *e)
 {
     struct x86 *a = &m->code;
@@ -651,7 +650,7 @@ static void behind_record(struct maker *m, const struct record_side *e)
     stack_behind(m, e);
     x86_mov32(a, R_RAX, MEM(R_RBX, e->slots * 8));
     if (tb_config.replayer)
-        x86_prefetcht0_m(a, MEM(R_RBX, e->slots * 8 + AHEAD));
+        x86_prefetcht0_m(a, MEM(R_RBX, e->slots * 8 + PREFETCH));
     x86_lea(a, R_RBX, MEM(R_RBX, e->slots * 8));
     x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
 }
@@ -748,7 +747,7 @@ static void part_side(struct maker *m, const struct part *p)
     }
 }
 
-// -- behind it --
+// -- cold parts --
 
 static void count(struct maker *m, u32 n, enum spool_event e)
 {
@@ -773,8 +772,8 @@ static void part_branch(struct maker *m, const struct part *p)
         x86_dec8_m(a, branch_counter(p->branch));
 }
 
-// By vectors of 32 bytes, where sets are whole ones.
-static void ways_out_by_avx2(struct maker *m)
+// By vectors of 32 bytes, if sets are whole vectors.
+static void miss_routines_avx2(struct maker *m)
 {
     u32 d1 = caches_d1_stride(), i1 = spool->i1.assoc;
 
@@ -811,7 +810,7 @@ static void ways_out(struct maker *m)
     if (tb_config.vectors != 64) {
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
         m->i1 = (struct way_out){ NULL, R10 };
-        ways_out_by_avx2(m);
+        miss_routines_avx2(m);
         return;
     }
     m->d1 = way_out(routine_to_d1, routine_miss_d1, routine_miss_d1_8, routine_miss_d1_16,
@@ -819,7 +818,7 @@ static void ways_out(struct maker *m)
     m->i1 = way_out(NULL, routine_miss_i1, routine_miss_i1_8, routine_miss_i1_16, spool->i1.assoc);
 }
 
-// What routine.S wants to know by AVX2 of a fetch whose last line misses.
+// Arguments of the AVX2 code of routine.S for a fetch whose last line misses.
 static void miss_by_avx2(struct maker *m, const struct record_op *o)
 {
     struct x86 *a = &m->code;
@@ -833,7 +832,7 @@ static void miss_by_avx2(struct maker *m, const struct record_op *o)
     x86_fix(a, x86_call(a), (u64)m->i1.to);
 }
 
-// A fetch that misses, in one line, or in a second one behind that which was fetched last.
+// A fetch that misses: in one line, or in a second line after the one fetched last.
 static void part_op(struct maker *m, const struct part *p)
 {
     const struct record_op *o = p->op;
@@ -887,15 +886,15 @@ static void emit_part(struct maker *m, const struct part *p)
     x86_fix(a, x86_jmp(a), p->back);
 }
 
-// In `room`, at `at`; returns where it ends.
+// Makes a routine at `at`, with tails in `room`; returns its end.
 static u8 *make(struct maker *m, const struct record_block *b, struct arena_room *room, u8 *at)
 {
     ways_out(m);
     m->code = (struct x86){ at, at, at + ARENA_CODE_MAX, false };
-    m->block = (struct record_block *)b; // which lies in the area
+    m->block = (struct record_block *)b; // which is in the arena
     m->room = room;
     m->nparts = m->nlook_up = m->line = 0;
-    m->ticked = m->near.valid = false;
+    m->ticked = m->group.valid = false;
     for (u32 i = 0; i < b->nops; i++) {
         const struct record_op *o = &record_ops(b)[i];
 
@@ -907,7 +906,7 @@ static u8 *make(struct maker *m, const struct record_block *b, struct arena_room
             joint(m, o);
         } else {
             call_op(m, o);
-            m->near.valid = false;
+            m->group.valid = false;
         }
     }
     tail(m);
@@ -922,27 +921,25 @@ static u8 *make(struct maker *m, const struct record_block *b, struct arena_room
     return m->code.p;
 }
 
-// -- when they are made --
-//
-// Most blocks are executed once or twice, and a routine has more bytes than all else that is known
-// of a block: until it has had COLD records they are performed one reference after the other, as
-// long as nothing else follows. A superblock has been seen often, and its routine stands at its id.
-// With --stress-flush all do: few blocks would live to have one.
+// Most blocks are executed once or twice, and a routine is larger than everything else about a
+// block: the first COLD records are interpreted, as long as only this path leads to them. A
+// superblock is known to be hot and has its routine at its id at once. With --stress-flush all
+// blocks do: few would live long enough.
 
 #define COLD 6
 
-// By id, how many records have been performed without a routine; two that share one come to theirs
+// Interpreted records, by id modulo COLD_IDS; two ids that share a count get their routines
 // earlier. Not in the block: a forked child counts for forty blocks, and would copy as many pages.
 #define COLD_IDS 4096u
 static u8 performed[COLD_IDS];
 
-// A child of fork often ends soon, and has to copy or touch each page that a routine would be
-// written to, run from, and led to from: so many records it performs before any gets one.
-#define YOUNG 20000u
-static u32 young;
+// A child of fork is often short-lived, and has to copy or touch each page that a routine is
+// written to, run from, or reached from: it interprets this many records before any gets one.
+#define CHILD_COLD 20000u
+static u32 child_left;
 
 static struct maker making, making_late;
-static struct lock links, late; // leaves; who holds them may be killed, so `late` is only tried
+static struct lock links, late; // leaves; a holder may be killed, so `late` is only tried
 
 u8 *routine_begin(const struct record_block *b, u8 *at)
 {
@@ -955,8 +952,8 @@ u8 *routine_begin(const struct record_block *b, u8 *at)
     return make(&making, b, &arena_first, at);
 }
 
-// Nothing leads to it before it is complete, and what is not complete is no more than free memory.
-// Where another thread is at one, or there is no room, this one stays cold.
+// It is reachable only once it is complete; until then it is free memory. If another thread is
+// making one, or there is no space, this block stays cold.
 static void make_late(struct arena_head *h, const struct record_block *b)
 {
     u8 *at, *end;
@@ -977,11 +974,11 @@ static bool is_cold(u32 id)
     return arena_code(id) == REPLAY_BASE + ROUTINE_COLD;
 }
 
-// The same, of a record that is to be replayed now.
+// The same, for the record to be replayed now.
 static bool stays_cold(u32 id)
 {
     u8 *n = &performed[(id >> 4) % COLD_IDS];
-    u32 left = young; // another thread may take from it, too
+    u32 left = child_left; // another thread may decrement it, too
 
     if (!is_cold(id))
         return false;
@@ -989,7 +986,7 @@ static bool stays_cold(u32 id)
         if (*n < COLD)
             ++*n;
         if (left)
-            young = left - 1;
+            child_left = left - 1;
         return true;
     }
     make_late(arena_head(id), arena_block(id));
@@ -998,7 +995,7 @@ static bool stays_cold(u32 id)
     return is_cold(id);
 }
 
-// What leads to code: that of a fragment, or what stands between records.
+// Checks that an id is a fragment's, or an entry's between records.
 static void check_id(u32 id)
 {
     if (id == RECORD_END || id == RECORD_STACK ||
@@ -1012,7 +1009,7 @@ struct next {
     const u64 *record;
 };
 
-// Performs records until one has a routine, or is none. From routine.S.
+// Interprets records until one has a routine, or is none. Called by routine.S.
 struct next routine_cold(struct thread *t, const u64 *record);
 
 struct next routine_cold(struct thread *t, const u64 *record)
@@ -1024,7 +1021,7 @@ struct next routine_cold(struct thread *t, const u64 *record)
         if (!stays_cold(id))
             return (struct next){ arena_code(id), record };
         record = interpret_record(t, record);
-        t->clock += CACHES_TICK; // what a routine fetches first does not
+        t->clock += CACHES_TICK; // the first fetch of a routine does not tick
         t->record = (u64)record;
         if (*(const u32 *)record != RECORD_END)
             record = interpret_branch(t, record);
@@ -1033,7 +1030,7 @@ struct next routine_cold(struct thread *t, const u64 *record)
 
 void routine_fork_child(void)
 {
-    young = YOUNG;
+    child_left = CHILD_COLD;
 }
 
 void routine_forget_locks(void)
@@ -1043,8 +1040,8 @@ void routine_forget_locks(void)
 
 // -- links --
 
-// The displacement first: as long as the id is not the old one, it does not matter where it leads,
-// and the look-up is right for any.
+// The displacement is stored first: until the id matches, its target does not matter; the look-up
+// works for any.
 static void lead(struct routine_tail *t, u32 k, u32 id)
 {
     const struct record_block *b = arena_block(id);
@@ -1058,8 +1055,8 @@ static void lead(struct routine_tail *t, u32 k, u32 id)
     t->link[k].to = id;
 }
 
-// A superblock takes the place of the block that it begins with; not while another thread may have
-// compared with that one's id, and not jumped yet.
+// A superblock replaces the block that it begins with, but not while another thread may have
+// compared with that block's id and not jumped yet.
 static void link_make(struct routine_tail *t, u32 k, u32 id)
 {
     u32 old = t->link[k].to;
@@ -1072,13 +1069,13 @@ static void link_make(struct routine_tail *t, u32 k, u32 id)
     lock_drop(&links);
 }
 
-// The link that leads to the block at pc, or may.
+// The link that leads, or may lead, to the block at pc.
 static u32 link_to(const struct routine_tail *t, u64 pc)
 {
     return t->nlinks == 2 && t->link[0].to && arena_block(t->link[0].to)->pc != pc;
 }
 
-// What comes next is none of the routines that t leads to. From routine.S.
+// The next record is no routine that t links to. Called by routine.S.
 struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 *record);
 
 struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 *record)

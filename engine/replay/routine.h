@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
-// A generated routine for each fragment that is executed more than a few times. It simulates what
-// one of its records stands for and goes straight on to the next record's.
+// A generated routine for each fragment that is executed more than a few times. It simulates one
+// record and continues directly with the routine of the next one.
 #ifndef QUERN_ENGINE_ROUTINE_H
 #define QUERN_ENGINE_ROUTINE_H
 
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
-// Where arena_head.routine leads while a block has none: in the area, below RECORD_END.
+// arena_head.routine of a block without a routine: in the arena, below RECORD_END.
 #define ROUTINE_COLD 16u
 
 void routine_init(void);
 
-// What the id of b leads to, which has been published last; `at`: where its head ends. Returns
-// where the code there ends, ARENA_CODE_MAX further at most: with none, `at`.
-// @holds(translation lock)
+// Makes the code for b, the block published last; `at`: the end of its head. Returns the end of the
+// code, at most ARENA_CODE_MAX further; `at` if there is none. @holds(translation lock)
 u8 *routine_begin(const struct record_block *b, u8 *at);
 
-// Runs from a record on, whose id it is, to the RECORD_END behind the last; returns where that is.
+// Runs `routine`, the code of `record`, and the routines after it up to RECORD_END. Returns where
+// that is.
 const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine);
 
 // In the child of a fork.
 void routine_fork_child(void);
 
-// Who holds them is gone.
+// Frees locks whose holder is dead.
 void routine_forget_locks(void);
 
 #endif

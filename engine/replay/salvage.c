@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Records that were left behind (rest.h).
+// Records of a killed process (salvage.h).
 //
-// A fragment says behind its record's place that there is no more before it begins it, so that the
+// A fragment stores an end mark after its record's space before it begins the record, so that the
 // records of a buffer can be walked at any time. While records are replayed the thread's block says
-// which of them is next (routine.c). What generated replays hold in registers went with the thread:
-// the stack pointer follows from the records, the clock goes on behind the latest stamp, and the
-// history of branches, which is seven bits, is soon right again.
+// which one is next (routine.c). Registers of routines are lost: the stack pointer follows from the
+// records, the clock continues past the latest stamp, and the history of branches, seven bits, is
+// soon right again.
 #include "engine/replay/salvage.h"
 
 #include "engine/count/caches.h"
@@ -51,8 +51,8 @@ u64 salvage_stack(const u64 *from, const u64 *to, u64 sp)
     return sp;
 }
 
-// Where what is under way goes on, as it was there.
-static const u64 *where_left_off(struct thread *t)
+// The next record of an interrupted replay.
+static const u64 *interrupted_at(struct thread *t)
 {
     const u64 *from = (const u64 *)t->replay_from, *at = (const u64 *)t->record;
 
@@ -67,7 +67,7 @@ static const u64 *where_left_off(struct thread *t)
 
 void salvage_resume(struct thread *t)
 {
-    const u64 *at = where_left_off(t);
+    const u64 *at = interrupted_at(t);
 
     replay_run(t, at, (const u64 *)t->replay_end);
 }
@@ -77,8 +77,8 @@ void salvage_replay(struct thread *t, const u64 *buffer, u64 bytes)
     const u64 *from = (const u64 *)t->replay_from, *end = (const u64 *)t->replay_end;
     bool inside = t->state == TS_RUNNING || t->state == TS_HELPER;
 
-    replay_records(t, where_left_off(t), end);
-    // Of what was being replayed, the buffer was a part or not.
+    replay_records(t, interrupted_at(t), end);
+    // The interrupted replay may have been of this buffer.
     if (!buffer || (end && from >= buffer && from < buffer + bytes / 8))
         return;
     replay_records(t, buffer, salvage_end(buffer, buffer + bytes / 8, inside));

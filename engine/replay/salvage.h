@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: MIT
-// What the threads of a process have recorded that SIGKILL has ended: whoever still has its memory
-// (replayer.h) replays it, so that nothing is lost.
+// Salvage after SIGKILL: whoever still has the memory of the killed process (replayer.h) replays
+// what its threads recorded, so that nothing is lost.
 #ifndef QUERN_ENGINE_SALVAGE_H
 #define QUERN_ENGINE_SALVAGE_H
 
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
-// Where the complete records from `from` on end, at `end` at the latest. inside: their thread was
-// in translated code, so that the last one may not be complete: it is left out.
+// The end of the complete records in [from, end). inside: their thread was in translated code, so
+// that the last record may be incomplete and is left out.
 const u64 *salvage_end(const u64 *from, const u64 *end, bool inside);
 
-// Words of what is at `at`: a record, or what stands between two; 0: nothing is.
+// The number of words of the record, or of the entry between records, at `at`; 0: there is none.
 u32 salvage_words(const u64 *at);
 
-// The stack pointer behind the records in [from, to), where it was `sp` before them.
+// The stack pointer after the records in [from, to); sp: before them.
 u64 salvage_stack(const u64 *from, const u64 *to, u64 sp);
 
-// Who was replaying t's records is gone: they are replayed from where it had come to. By t.
-// @signal-safe
+// The process that replayed t's records is gone: thread t replays the rest. @signal-safe
 void salvage_resume(struct thread *t);
 
-// t's thread is gone, in the middle of anything. What it had handed over has been replayed if there
-// was a replayer. buffer: that which it was filling, of so many bytes; NULL: it is not to be looked
-// at.
+// t's thread was killed anywhere. A replayer, if there was one, has replayed what t had handed
+// over. buffer: the one that t was filling, and its size in bytes; NULL: skip it.
 void salvage_replay(struct thread *t, const u64 *buffer, u64 bytes);
 
 #endif

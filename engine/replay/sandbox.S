@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the kernel returns to from the handler of sandbox.c.
+// The kernel returns here from the handler of sandbox.c.
 
     .intel_syntax noprefix
     .text

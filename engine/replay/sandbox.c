@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the process that replays may do (sandbox.h).
+// What the replayer may do (sandbox.h).
 #include "engine/replay/sandbox.h"
 
 #include "engine/base/nolibc.h"
@@ -24,10 +24,10 @@
         0x06, 0, 0, k \
     }
 
-// Each row jumps over those below it to ALLOW. Memory is neither mapped nor protected: all that a
-// replay needs is there, but for pages that the kernel is asked for ahead (madvise). That it is
-// alive is asked of a process by kill() with signal 0, where the kernel has no pidfd. The client
-// alone can be sent a signal, and one only.
+// Each row jumps over the following ones to ALLOW. Memory is neither mapped nor protected: a replay
+// has all that it needs, except that it asks the kernel for pages in advance (madvise). Where the
+// kernel has no pidfd, kill() with signal 0 tells whether the client is alive. Only the client can
+// be sent a signal, and only one.
 #define CLIENT 23 // the row with its number
 static const struct k_bpf_insn filter[] = {
     LOAD(arch),
@@ -68,9 +68,9 @@ u32 sandbox_filter(s32 client, struct k_bpf_insn rows[SANDBOX_ROWS])
 
 void sandbox_restorer(void); // sandbox.S
 
-// Once in a second. What is known here comes from the kernel: the client may have overwritten all
-// else. Once the client is gone this is not called again.
-static void look(int sig, const struct k_siginfo *info, struct k_ucontext *uc)
+// Runs once a second. It trusts only the kernel: the client may have overwritten everything else.
+// Once the client is gone it is not called again.
+static void check_client(int sig, const struct k_siginfo *info, struct k_ucontext *uc)
 {
     static const struct k_itimerval processor = { 0, 0, SANDBOX_ORPHAN_S, 0 };
     static const struct k_itimerval wall = { 0, 0, SANDBOX_ORPHAN_WALL_S, 0 };
@@ -82,7 +82,7 @@ static void look(int sig, const struct k_siginfo *info, struct k_ucontext *uc)
     sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&wall, 0);
 }
 
-// The handlers of this process are a copy of the client's: signals that end it do so by default.
+// This process has a copy of the client's handlers: resets signals that end it to their default.
 static void be_mortal(void)
 {
     static const u8 fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGPROF };
@@ -92,10 +92,10 @@ static void be_mortal(void)
         sys_sigaction(fatal[i], &dfl, NULL);
 }
 
-// Where there is no timer to be had (RLIMIT_SIGPENDING), records that are sound still end.
-static void look_each_second(s32 client)
+// Without a timer (RLIMIT_SIGPENDING) the replay of intact records still ends.
+static void check_each_second(s32 client)
 {
-    struct k_sigaction act = { (u64)look, SA_SIGINFO | SA_RESTORER | SA_RESTART,
+    struct k_sigaction act = { (u64)check_client, SA_SIGINFO | SA_RESTORER | SA_RESTART,
                                (u64)sandbox_restorer, ~0ul };
     struct {
         u64 value;
@@ -125,12 +125,12 @@ long sandbox_enter(s32 client)
     struct k_rlimit none = { 0, 0 };
     long ret;
 
-    sys_prlimit(RLIMIT_CORE, &none, NULL); // it would hold the client's memory
-    look_each_second(client);
+    sys_prlimit(RLIMIT_CORE, &none, NULL); // a core would contain the client's memory
+    check_each_second(client);
     ret = sys_call5(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (ret)
         return ret;
-    // Without the flag old kernels would make each of its loads wait for stores before it.
+    // Without the flag old kernels make each load wait for the stores before it.
     ret = sys_call3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
                     (u64)&program);
     if (ret == -EINVAL)

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The process that replays shares the client's memory, so the client can make it execute anything.
-// Two things bound what comes of that, and both are the kernel's to enforce:
+// The replayer shares the client's memory, so the client can make it execute anything. The kernel
+// enforces two bounds on that:
 //
-// - Calls. A seccomp filter leaves it those that it needs, which open nothing, name no other
-//   process but the client, and make no memory. So it has no right that a client could gain through
-//   it, whatever user it began as.
-// - Time. While the client is there it is waited for (replayer.c sees whether it goes on). From the
-//   moment the client is gone it has SANDBOX_ORPHAN_S to replay what is left, and signals work.
-//   It is seen once in a second by a timer, for records that the client has overwritten may lead
-//   to code that looks at nothing.
+// - Calls. A seccomp filter allows only the calls that it needs: they open nothing, name no process
+//   but the client, and make no memory. So the client gains no right through it, whatever user it
+//   began as.
+// - Time. While the client exists it waits for the replayer, and replayer.c checks progress. Once
+//   the client is gone the replayer has SANDBOX_ORPHAN_S to replay what is left, and signals work.
+//   A timer checks once a second, because overwritten records may lead to code that checks nothing.
 //
-// @threads: called by that process alone.
+// @threads: only the replayer calls these.
 #ifndef QUERN_ENGINE_SANDBOX_H
 #define QUERN_ENGINE_SANDBOX_H
 
@@ -23,10 +22,11 @@
 #define SANDBOX_ORPHAN_S      8
 #define SANDBOX_ORPHAN_WALL_S 60
 
-// For good. client: its parent's number. 0, or -errno: it is not shut in, and must not go on.
+// Enters the sandbox for good. client: the parent's pid. 0, or -errno: the process is not confined,
+// and must not continue.
 long sandbox_enter(s32 client);
 
-// The filter, of which it returns the length. For its unit test, too.
+// Makes the filter and returns its length. For its unit test, too.
 #define SANDBOX_ROWS 26
 u32 sandbox_filter(s32 client, struct k_bpf_insn rows[SANDBOX_ROWS]);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/replay/arena.c, what another run has left: the pieces that are kept are all that was taken,
-// and with these and the two rooms every id means what it did. What is taken of the area is for
-// test_replay.c.
+// engine/replay/arena.c with the persistent cache: the saved pieces have everything that was
+// allocated, and with them and the two rooms every id means the same. test_replay.c tests
+// allocation.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static void is_piece(const struct arena_piece *p, u64 at, u64 bytes)
     assert_int_equal(p->bytes, bytes);
 }
 
-// Nothing has been taken: nothing is kept.
+// Nothing was allocated: nothing is saved.
 static void test_empty(void **state)
 {
     struct arena_piece piece[ARENA_PIECES];
@@ -111,7 +111,7 @@ static void test_taken(void **state)
 
 static void test_sound(void **state)
 {
-    // Of the first half, then of the second one: what is sound by itself, and what is not.
+    // Rooms of the first half, then of the second: valid and invalid ones.
     static const struct arena_room good[2][5] = {
         { { 1408, HALF }, { 1408, 1408 }, { HALF, HALF }, { 5000, 5000 }, { 5000, 6000 } },
         { { HALF, REPLAY_SIZE },
@@ -148,7 +148,7 @@ static void test_sound(void **state)
     }
 }
 
-// Four pieces of what is sound have no more bytes than the area, and none is outside it.
+// The four pieces of valid rooms are inside the arena and no larger than it.
 static void test_pieces_are_within(void **state)
 {
     const struct arena_room first = { 1408, 1408 }, second = { HALF, HALF };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/replay/autotune.c: who replays, for buffers whose times the test makes up. Expected numbers
-// follow from pace.c: 24 buffers, 10 that are timed by twos, 2 or 8 between, 10 of the other way.
+// engine/replay/autotune.c: who replays, for buffers whose times the test makes up. Expected
+// numbers follow from autotune.c: 24 buffers, 10 that are timed by twos, 2 or 8 between, 10 of the
+// other way.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@ static struct autotune p;
 static u64 now;
 static bool here; // how the last buffer was replayed
 
-// n buffers that take so long, each with the way that was said for it; how many were replayed here.
+// n buffers, with the time that each takes in either way; returns how many were replayed here.
 static u32 buffers(u32 n, u64 beside_takes, u64 here_takes)
 {
     u32 count = 0;
@@ -64,7 +65,7 @@ static void test_here_is_faster(void **state)
     assert_int_equal(buffers(18, 200, 100), 0);
     assert_int_equal(buffers(1 + 48 + 9, 200, 100), 1 + 48 + 9);
     assert_int_equal(buffers(18, 200, 100), 0);
-    // and where that has become faster it stays
+    // where that has become faster it stays
     assert_int_equal(buffers(1 + 96 + 9, 100, 200), 1 + 96 + 9);
     assert_int_equal(buffers(18 + 1 + 24 + 9, 100, 200), 0);
     assert_int_equal(buffers(12, 100, 200), 12);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// engine/replay/replay.c, perform.c and area.c: records are written here, and what is simulated of
-// them, one reference after the other, is told as a text: `F` a fetch with its address, `R` a data
-// reference, `C` and `N` a conditional branch that was taken or not, `J` an indirect one, `S` a
-// string instruction, `V` a vector one, `e`, `l` and `b` calls, `d` what waits for LL. With a trace
-// there are small letters, too: what is told that, with `!` where the instruction came to nothing.
+// engine/replay/replay.c, interpret.c and arena.c: the tests write records and compare what is
+// simulated, one reference after the other, as text: `F` a fetch with its address, `R` a data
+// reference, `C` and `N` a conditional branch, taken or not, `J` an indirect one, `S` a string
+// instruction, `V` a vector one, `e`, `l` and `b` calls, `d` a drain of the LL batch. Small letters
+// are calls of the trace, with `!` if the instruction did not complete.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,17 +27,17 @@
 #include "engine/replay/routine.h"
 #include "engine/spool/config.h"
 
-// -- the rooms that they call --
+// -- fakes of what they call --
 
 struct tb_config tb_config;
-bool reftrace_on; // told of the trace
+bool reftrace_on; // whether there is a trace
 
 static struct thread thread;
 static struct thread *const t = &thread;
 static u64 misses[64];
 static char told[1024];
 static bool misses_i1, mispredicts, waits;
-static u32 turns; // of the trace, begun and not ended
+static u32 turns; // open turns of the trace
 
 static void tell(const char *format, ...)
 {
@@ -130,7 +130,7 @@ void ll_replayed(struct thread *of)
 
 static u32 besides;
 
-// By the thread itself: what was left to it is done first.
+// The thread itself replays: its own share of LL comes first.
 void ll_beside(struct thread *of, bool beside)
 {
     assert_ptr_equal(of, t);
@@ -165,7 +165,7 @@ void reftrace_begin(struct thread *of)
 void reftrace_end(struct thread *of)
 {
     assert_ptr_equal(of, t);
-    turns -= turns > 0; // of who has none nothing ends
+    turns -= turns > 0; // no turn, nothing to end
 }
 
 void reftrace_fetch(u64 pc, u32 len, bool undone)
@@ -232,7 +232,7 @@ const u64 *routine_enter(struct thread *of, const u64 *record, u64 routine)
     return record;
 }
 
-// -- the test's side --
+// -- helpers of the tests --
 
 #define SP 0x7000
 
@@ -265,7 +265,7 @@ static const char *what_was_told(void)
     return last;
 }
 
-// A block of so many words a record, which leaves the stack pointer 8 lower.
+// A block whose records have `slots` words, and which leaves the stack pointer 8 lower.
 static void begin(u16 slots)
 {
     memset(&draft, 0, sizeof(draft));
@@ -323,7 +323,7 @@ static const char *run(const u64 *words, u32 n)
 
 #define RUN(...) run((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / 8)
 
-// -- the area --
+// -- the arena --
 
 static void test_arena(void **state)
 {
@@ -353,7 +353,7 @@ static void test_arena(void **state)
     assert_int_equal(record_sides(b)[1].slots, 2);
     assert_int_equal(record_sides(b)[1].sp_add, 5);
     assert_int_equal(record_ops(arena_block(second))[0].insn, 9);
-    // Nothing lies in another one's place.
+    // Nothing overlaps.
     assert_ptr_equal(record_ops(arena_block(second)) + 1, b);
     assert_ptr_equal(record_sides(b), record_ops(b) + 5);
     assert_ptr_equal(record_sides(b) + 2, REPLAY_BASE + REPLAY_SIZE / 2);
@@ -387,7 +387,7 @@ static void test_room(void **state)
     arena_flush();
     assert_int_equal((u64)arena_take(&arena_first, 1), REPLAY_BASE + REPLAY_SIZE / 2 - 8);
     assert_int_equal((u64)arena_take(&arena_first, 8), REPLAY_BASE + REPLAY_SIZE / 2 - 16);
-    // And two of the longest that are made later.
+    // And two of the longest late ones.
     assert_int_equal((u64)arena_take(&arena_second, 8), REPLAY_BASE + REPLAY_SIZE - 8);
     arena_second.low = arena_second.high - 2 * ARENA_CODE_MAX - 1;
     assert_true(arena_has_room());
@@ -395,7 +395,7 @@ static void test_room(void **state)
     assert_false(arena_has_room());
 }
 
-// With routines each lies behind its id, and the next id behind it.
+// With routines each follows its id, and the next id follows it.
 static void test_routines(void **state)
 {
     u32 id;
@@ -413,19 +413,19 @@ static void test_routines(void **state)
     assert_int_equal(entered, 1);
     assert_int_equal(begins_with, id);
     assert_ptr_equal(ends_at, words + 1);
-    // A record that has only been begun lies at the end: it stays what it is.
+    // The last record is incomplete: it stays.
     replay_run(t, begun, begun + 1);
     assert_int_equal(entered, 2);
     assert_ptr_equal(ends_at, begun + 1);
     assert_int_equal(begun[1], 77);
     assert_string_equal(what_was_told(), "d d");
-    // Nothing but how a branch has ended.
+    // Only the outcome of a branch.
     t->record_tail = arena_block(id);
     words[0] = RECORD_TAKEN;
     replay_run(t, words, words + 1);
     assert_int_equal(entered, 2);
     assert_string_equal(what_was_told(), "C1230,9 d");
-    // That has been counted when a replay was killed: it goes on behind it.
+    // A killed replay had counted that branch: it continues after it.
     words[0] = RECORD_NOT_TAKEN;
     replay_run(t, words, words + 1);
     assert_int_equal(entered, 2);
@@ -475,8 +475,8 @@ static void test_references(void **state)
         strstr(RUN(RECORD_STACK, 0x9000, id, 0x4000, 0x10, 0x33), " r0,9102,100 R9102,64,22 "));
 }
 
-// Up to an instruction that has faulted, and with it: of a string instruction what it did is known
-// otherwise. What it would have read, or where it would have gone, did not come to be.
+// Up to an instruction that has faulted, and including it. A string instruction's part is known
+// otherwise. A target that was not read, and a branch that did not happen, are not simulated.
 static void test_part(void **state)
 {
     u64 record[2] = { 0, 0x33 };
@@ -522,7 +522,7 @@ static void test_single(void **state)
 
 // -- branches --
 
-// A conditional one at the end is counted with what comes next: a word that says it, or a block.
+// A conditional branch at the end is counted with the next word: its outcome, or a block.
 static void test_conditional(void **state)
 {
     u32 cond, at_target, elsewhere;
@@ -539,7 +539,7 @@ static void test_conditional(void **state)
     assert_null(t->record_tail);
     assert_string_equal(RUN(cond, RECORD_TAKEN, cond, RECORD_NOT_TAKEN, elsewhere),
                         "C1230,9 N1230,9 d");
-    // What comes next is in the next buffer, or is told.
+    // The next record is in the next buffer, or is told.
     assert_string_equal(RUN(cond), "d");
     assert_ptr_equal(t->record_tail, arena_block(cond));
     assert_string_equal(RUN(RECORD_TAKEN), "C1230,9 d");
@@ -554,7 +554,7 @@ static void test_conditional(void **state)
     RUN(cond);
     interpret_came(t, 0x5001);
     assert_string_equal(what_was_told(), "N1230,9");
-    assert_int_equal(t->replay_sp, SP - 8 * 12); // so many records
+    assert_int_equal(t->replay_sp, SP - 8 * 12); // twelve records
 }
 
 static void test_indirect(void **state)
@@ -573,8 +573,8 @@ static void test_indirect(void **state)
     assert_int_equal(misses[9], 2);
 }
 
-// A superblock, with a joint of each kind, and what is simulated where it is left at one: the way
-// that goes on is the other one then. Returns are nobody's.
+// A superblock with a joint of each kind, and the simulation of each side exit: there the other way
+// is taken. Returns are not predicted.
 static void test_joints(void **state)
 {
     struct record_op *o;
@@ -615,7 +615,7 @@ static void test_joints(void **state)
     assert_string_equal(RUN(id, 1, 2, 3), "F100,3,7,8 F105,3,7,8 d");
 }
 
-// -- what stands between records --
+// -- entries between records --
 
 static void test_calls(void **state)
 {
@@ -631,7 +631,7 @@ static void test_calls(void **state)
     assert_int_equal(t->replay_sp, SP - 16);
 }
 
-// Vector registers are kept around what changes them; where there is nothing, nothing is done.
+// Vector registers are saved where they are changed; without records nothing is done.
 static void test_vectors(void **state)
 {
     u32 id;

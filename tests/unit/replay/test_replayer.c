@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/replay/replayer.c: buffers that are handed over, with a real process that replays. What a
-// replay is, is the test's: it writes down who made it, and can be made to last.
+// engine/replay/replayer.c: buffers that are handed over, with a real process that replays. The
+// replay is a fake: it lists who called it, and can be made to last.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,11 +23,11 @@
 #include "engine/thread/threads.h"
 #include "tests/unit/count/reftrace_none.h"
 
-// -- the rooms that replayer.c calls --
+// -- fakes of what replayer.c calls --
 
 struct tb_config tb_config;
 struct spool_header *spool = &(struct spool_header){ 0 };
-static u64 area[2][TA_VECTOR_SAVE / 8]; // of two threads, as far as they are looked at
+static u64 area[2][TA_VECTOR_SAVE / 8]; // of two threads, as far as it is used
 static struct thread *const t = (struct thread *)area[0], *const u = (struct thread *)area[1];
 static u32 live = 2;
 static struct {
@@ -76,7 +76,7 @@ static void replay(struct thread *of, const u64 *from, const u64 *end)
     made[i].of = of;
     made[i].from = from;
     made[i].end = end;
-    __atomic_fetch_add(&nmade, 1, __ATOMIC_SEQ_CST); // now it may be looked at
+    __atomic_fetch_add(&nmade, 1, __ATOMIC_SEQ_CST); // the entry is complete
     while (made[i].by == replayed_in && __atomic_load_n(&hold, __ATOMIC_SEQ_CST))
         __builtin_ia32_pause();
     __atomic_store_n(&made[i].done, 1, __ATOMIC_SEQ_CST);
@@ -98,16 +98,16 @@ void replay_run(struct thread *of, const u64 *from, const u64 *end)
     sys_call2(SYS_kill, (u64)sys_getpid(), SIGKILL);
 }
 
-// What a test shares with a process that is killed, and with that one's replayer.
+// State shared with a process that is killed, and with its replayer.
 static struct {
     u32 rests;
-    u32 forgot; // locks: of LL, of links; 4: that routines are made soon
+    u32 forgot; // locks freed: of LL, of links; 4: the limits of a child
     const u64 *buffer[2];
     u64 bytes;
-    u32 replayed; // of what was handed over
+    u32 replayed; // buffers replayed
     s32 by;
     u32 replayer; // of spool
-    u32 alone;    // threads that were told to have nobody beside them any more
+    u32 alone;    // threads that were told that nothing replays beside them
 } * shared;
 
 bool (*ll_is_orphan)(void);
@@ -120,7 +120,7 @@ void ll_beside(struct thread *of, bool split)
     __atomic_fetch_add(&beside[split], 1, __ATOMIC_SEQ_CST);
 }
 
-static bool soon_empty; // while it helps, all but one are replayed
+static bool soon_empty; // while it helps, all but one buffer are replayed
 
 bool ll_help(struct thread *of)
 {
@@ -207,10 +207,10 @@ static int setup(void **state)
     struct k_itimerval never = { 0, 0, 0, 0 };
 
     (void)state;
-    // The alarm of a test that did not need it would end what the next one holds.
+    // An alarm that was not needed would end what the next test holds.
     sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&never, 0);
     replayer_stop();
-    replayer_fork_child(); // none that has been stopped
+    replayer_fork_child(); // not a stopped one
     memset(area, 0, sizeof(area));
     memset(made, 0, sizeof(made));
     begun = nmade = hold = more = resumed = 0;
@@ -259,18 +259,18 @@ static void test_off(void **state)
     assert_int_equal(nmade, 0);
 }
 
-// One processor: nobody replays for the threads while they run.
+// One processor: no other process replays while the threads run.
 static void test_alone(void **state)
 {
     (void)state;
     assert_false(replayer_is_there());
     replayer_settle(t);
     assert_int_equal(nmade, 0);
-    assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0), 0); // it is there
+    assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0), 0); // it exists
 }
 
-// Killed: what its threads have handed over and what they have left is replayed. t was filling the
-// buffer at `record`; u was just handing over the one that it was filling. A thread that another
+// The client is killed: what its threads have handed over and not yet handed over is replayed. t
+// was filling the buffer at `record`; u was just handing over its own. A thread that another
 // process has in this memory is not gone.
 static void test_inherited(void **state)
 {
@@ -313,8 +313,8 @@ static void test_inherited(void **state)
     }
 }
 
-// Killed while it replayed the older of two buffers that t had taken back, or was about to: what
-// is under way goes on, what is not is replayed from its beginning, and then what is behind it.
+// Killed while it replayed the older of two buffers that t had taken back, or was about to take: an
+// unfinished replay continues, others start from the beginning, in order.
 static void test_inherited_busy(void **state)
 {
     u32 status;
@@ -329,7 +329,7 @@ static void test_inherited_busy(void **state)
         t->recordbuf_begin = (u64)record;
         hold = 1;
         replayer_hand_over(u, record, record + 1);
-        wait_taken(1); // so that the process is busy
+        wait_taken(1); // the process is busy
         replayer_hand_over(t, record + 1, record + 2);
         replayer_hand_over(t, record + 2, record + 3);
         replayer_settle(t);
@@ -343,7 +343,7 @@ static void test_inherited_busy(void **state)
     assert_ptr_equal(shared->buffer[0], record);
 }
 
-// It begins again where it is missed.
+// It starts again when it is needed.
 static void test_again(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void test_another_process(void **state)
     (void)state;
     assert_true(replayer_is_there());
     assert_int_equal(more, 1);
-    assert_int_equal(spool->owner, 1); // of two, for 0 says that there is none
+    assert_int_equal(spool->owner, 1); // slot 0 plus one; 0: none
     assert_int_equal(apart[1], 7);     // whose they are, plus one
     assert_int_equal(apart[0], 0);
     replayer_hand_over(t, record, record + 2);
@@ -384,7 +384,7 @@ static void test_another_process(void **state)
     assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0), -ECHILD);
 }
 
-// Settling waits for the end, be it by looking or asleep.
+// Settling waits for the end, spinning or asleep.
 static void test_awaited(void **state)
 {
     (void)state;
@@ -402,7 +402,7 @@ static void test_awaited(void **state)
     }
 }
 
-// Nobody has taken it: its thread does.
+// No one has taken it: its thread does.
 static void test_taken_back(void **state)
 {
     (void)state;
@@ -422,8 +422,8 @@ static void test_taken_back(void **state)
     assert_int_equal(nmade, 2);
 }
 
-// Buffers wait for each other: all but the one that is to be filled. A thread that has to sleep for
-// one sleeps until one at most is left, so that it does not sleep for each.
+// Buffers are queued: all but the one that is to be filled. A thread that has to sleep for one
+// sleeps until at most one is left, to save sleeps.
 static void test_in_order(void **state)
 {
     struct k_itimerval soon = { 0, 0, 0, 20000 };
@@ -449,8 +449,8 @@ static void test_in_order(void **state)
     }
 }
 
-// The thread does of LL's part what there is before it sleeps, but only where it has to wait for an
-// empty buffer.
+// The thread simulates pieces of LL before it sleeps, but only where it has to wait for an empty
+// buffer.
 static void test_split(void **state)
 {
     struct k_itimerval soon = { 0, 0, 0, 20000 };
@@ -487,7 +487,7 @@ static void test_split(void **state)
     assert_int_equal(beside[1], by_process);
 }
 
-// It goes back to its own work as soon as it may.
+// It returns to its own work as soon as possible.
 static void test_split_is_left(void **state)
 {
     (void)state;
@@ -504,7 +504,7 @@ static void test_split_is_left(void **state)
     tb_config.replayer_split = soon_empty = false;
 }
 
-// What a thread that is gone has handed over is not replayed for the next in its area.
+// Buffers of a dead thread are not replayed for the next thread in its area.
 static void test_next_thread(void **state)
 {
     (void)state;
@@ -519,7 +519,7 @@ static void test_next_thread(void **state)
     assert_int_equal(nmade, 1);
 }
 
-// Told to end while it replays: what it has begun is done, what waits is the threads'.
+// Told to end during a replay: it completes the current buffer, the threads replay the queue.
 static void test_stopped(void **state)
 {
     struct k_itimerval soon = { 0, 0, 0, 20000 };
@@ -538,8 +538,8 @@ static void test_stopped(void **state)
     assert_int_equal(made[1].done, 1);
 }
 
-// Killed by somebody: the only thread goes on where it was. With others, who may wait for its
-// locks, that is said.
+// The process is killed: a single thread continues its replay. With other threads, which may wait
+// for its locks, there is a message.
 static void test_killed(void **state)
 {
     bool alone = *state == NULL;
@@ -555,7 +555,7 @@ static void test_killed(void **state)
         replayer_settle(t);
     assert_int_equal(died, !alone);
     assert_int_equal(resumed, alone);
-    assert_int_equal(nmade, 1); // it goes on where it was, not from its beginning
+    assert_int_equal(nmade, 1); // it continues, and does not start again
     assert_int_equal(shared->forgot, alone ? 3 : 0);
     assert_false(replayer_is_there());
     assert_int_equal(sys_call4(SYS_wait4, (u64)made[0].by, 0, __WALL, 0), made[0].by);
@@ -574,8 +574,8 @@ static bool gives_up(int sig, s32 code, u64 value, bool *taken)
     return died;
 }
 
-// The timer of the process's end: who replays gives up where string instructions and buffers have
-// not gone on since it rang before, in any thread, whatever record is looked at.
+// The timer at the end of the process: the replay is given up if no string instruction and no
+// buffer of any thread has made progress since the timer's last expiry, whatever record it is at.
 static void test_bound(void **state)
 {
     s32 timer;
@@ -607,12 +607,12 @@ static void test_bound(void **state)
     assert_false(gives_up(SIGUSR1, SI_TIMER, REPLAYER_END_MAGIC, &taken));
     assert_false(taken);
     replayer_bound_over(timer);
-    assert_int_equal(sys_call1(SYS_timer_delete, (u64)timer), -EINVAL); // it is gone
+    assert_int_equal(sys_call1(SYS_timer_delete, (u64)timer), -EINVAL); // it no longer exists
     tb_config.defer = false;
     assert_int_equal(replayer_bound(t), -1); // nothing is recorded
 }
 
-// The child of a fork has no process that replays, its parent's goes on.
+// The child of a fork has no replayer; its parent's continues.
 static void test_forked(void **state)
 {
     u32 status;
@@ -635,8 +635,8 @@ static void on_alarm(int sig)
     __atomic_store_n(&hold, 0, __ATOMIC_SEQ_CST);
 }
 
-// Threads in system calls, or parked, need no processor. (What is faster is asked more often than
-// this before it matters: test_autotune.c.)
+// Threads in system calls, or parked, need no processor. (Which way is faster does not matter yet
+// after so few buffers: test_autotune.c.)
 static void test_pays(void **state)
 {
     static const u32 quiet[] = { TS_IN_SYSCALL, TS_PARKED, TS_DEAD };
@@ -661,7 +661,7 @@ static void test_pays(void **state)
     tb_config.replayer_beside = 0;
 }
 
-// The kernel's sigreturn, which it wants named.
+// The kernel requires a sigreturn of the caller's.
 __asm__(".globl test_restorer\ntest_restorer: mov $15, %eax\nsyscall");
 extern const char test_restorer[];
 

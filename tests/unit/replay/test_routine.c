@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/replay/routine.c: when the clock of a replay ticks, from the code of routines, which is
-// read by Zydis and not executed. A routine is told as a text: `t` the clock ticks, `f` the line of
-// a fetch gets the time, `d` that of a data reference, `.` the record's end.
+// engine/replay/routine.c: when the clock of a replay ticks, from the code of routines, which Zydis
+// decodes and nothing executes. A routine is told as text: `t` the clock ticks, `f` the line of a
+// fetch gets the time, `d` that of a data reference, `.` the record's end.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
-// -- the rooms that routine.c calls --
+// -- fakes of what routine.c calls --
 
 struct cpu cpu;
 struct tb_config tb_config;
@@ -58,16 +58,16 @@ const u64 *interpret_branch(struct thread *t, const u64 *record)
     return record;
 }
 
-static u32 performed; // records, all of one word
+static u32 interpreted; // records, all of one word
 
 const u64 *interpret_record(struct thread *t, const u64 *record)
 {
     (void)t;
-    performed++;
+    interpreted++;
     return record + 1;
 }
 
-// Only their addresses are asked for (routine.S).
+// Only their addresses are used (routine.S).
 #define PLACE(name)  \
     void name(void); \
     void name(void) {}
@@ -91,7 +91,7 @@ PLACE(routine_to_ll)
 PLACE(routine_to_next)
 PLACE(routine_to_op)
 
-// -- the test's side --
+// -- helpers of the tests --
 
 static struct record_draft draft;
 static struct thread thread;
@@ -110,7 +110,7 @@ static int setup(void **state)
     whole = false;
     header.d1.assoc = d1_stride = 8;
     header.stress_flush = 1; // routines are made at once
-    performed = 0;
+    interpreted = 0;
     arena_flush();
     return 0;
 }
@@ -130,7 +130,7 @@ static void op(enum record_kind kind, u32 base, u64 add, u32 line)
     }
 }
 
-// As replay_publish() does it. What stands at the id; *end: where that ends.
+// As arena_publish() does it. Returns the code at the id; *end: its end.
 static u8 *publish(u8 **end)
 {
     u8 *code = (u8 *)REPLAY_BASE + arena_next_id();
@@ -176,8 +176,8 @@ static const char *made(void)
     return text_of(code, end);
 }
 
-// Before a data reference, unless the one before was made of the same value, so near that they
-// cannot be of one set; at the end, if it has not since the last fetch.
+// Before a data reference, unless the previous one used the same value, and is so near that they
+// cannot be of one set; at the end, if it has not ticked since the last fetch.
 static void test_vtsc(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void test_vtsc(void **state)
     assert_string_equal(made(), "ftdtddtdft.");
 }
 
-// What one routine has referred to is nothing to the next.
+// References of one routine do not affect the next.
 static void test_begins(void **state)
 {
     (void)state;
@@ -209,8 +209,8 @@ static void test_begins(void **state)
     assert_string_equal(made(), "ftd.");
 }
 
-// Whoever goes on where a replay was killed has to know the word that is next: it is stored behind
-// each record, and behind the word that says how a branch ended.
+// A salvage has to know the next word: it is stored after each record, and after the word that has
+// a branch's outcome.
 static void test_restore(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void test_restore(void **state)
     }
 }
 
-// A fetch of two lines that are of one set, or of a line that has no hint, is C's.
+// A fetch of two lines of one set, or of a line without a hint, is left to C.
 static void test_in_c(void **state)
 {
     (void)state;
@@ -260,14 +260,14 @@ static void test_in_c(void **state)
                 ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
             at += zi.length;
             if (zi.mnemonic == ZYDIS_MNEMONIC_LEA && o[0].reg.value == ZYDIS_REGISTER_RBX)
-                break; // the record's end: what comes then are parts that miss
+                break; // the record's end: cold parts follow
             calls += zi.mnemonic == ZYDIS_MNEMONIC_CALL;
         }
         assert_int_equal(calls, k > 0);
     }
 }
 
-// -- routines that are made late --
+// -- routines made during replays --
 
 struct next { // as in routine.c
     u64 to;
@@ -294,8 +294,8 @@ static u32 cold_block(void)
     return (u32)((u64)code - REPLAY_BASE);
 }
 
-// The seventh record finds a routine, which does what one that is made at once does. The clock has
-// ticked once behind each of those before, whose references (not made here) tick themselves.
+// The seventh record gets a routine, the same as one made at once. The clock has ticked once after
+// each record before, whose references (fakes here) tick themselves.
 static void test_late(void **state)
 {
     u32 id = cold_block();
@@ -303,7 +303,7 @@ static void test_late(void **state)
     struct next n = routine_cold(&thread, words);
     char late[64];
 
-    assert_int_equal(performed, 6);
+    assert_int_equal(interpreted, 6);
     assert_ptr_equal(n.record, words + 6);
     assert_int_equal(n.to, REPLAY_BASE + REPLAY_SIZE / 2);
     assert_int_equal(arena_head(id)->routine, REPLAY_SIZE / 2);
@@ -313,7 +313,8 @@ static void test_late(void **state)
     assert_string_equal(late, "ftd.");
     header.stress_flush = 1;
     assert_string_equal(made(), late);
-    // Until then it goes on at what is no record, and the next time it is as cold as it was.
+    // Until then it continues at an entry that is no record, and the next time it is as cold as
+    // before.
     id = cold_block();
     words[0] = words[3] = id;
     words[1] = words[5] = RECORD_END;
@@ -324,12 +325,12 @@ static void test_late(void **state)
     n = routine_cold(&thread, words + 3);
     assert_int_equal(n.to, REPLAY_BASE + RECORD_STACK);
     assert_ptr_equal(n.record, words + 4);
-    assert_int_equal(performed, 2);
+    assert_int_equal(interpreted, 2);
     assert_int_equal(arena_head(id)->routine, ROUTINE_COLD);
     (void)state;
 }
 
-// Where there is no room they stay cold, and get their routines when there is.
+// Without space they stay cold, and get their routines when there is space.
 static void test_stays_cold(void **state)
 {
     u32 id = cold_block();
@@ -338,14 +339,14 @@ static void test_stays_cold(void **state)
     (void)state;
     arena_second.low = arena_second.high - 2 * ARENA_CODE_MAX;
     assert_int_equal(routine_cold(&thread, words).to, REPLAY_BASE + RECORD_END);
-    assert_int_equal(performed, 8);
+    assert_int_equal(interpreted, 8);
     arena_second.low--;
     assert_int_equal(routine_cold(&thread, words).to,
                      REPLAY_BASE + REPLAY_SIZE - 2 * ARENA_CODE_MAX - 1);
-    assert_int_equal(performed, 8);
+    assert_int_equal(interpreted, 8);
 }
 
-// Nothing is linked to a block that has no routine yet.
+// A block without a routine is not linked.
 static void test_links(void **state)
 {
     u32 id = cold_block(), other;
@@ -359,13 +360,13 @@ static void test_links(void **state)
     other = (u32)((u64)publish(&end) - REPLAY_BASE);
     end = (u8 *)REPLAY_BASE + arena_second.low;
     *next = other;
-    performed = 0;
+    interpreted = 0;
     for (u32 k = 0; k < 7; k++) {
         u64 two[] = { other, RECORD_END };
 
         assert_null(memmem(code, (u64)(end - code), &other, 4));
         n = routine_next(&thread, tail, two);
-        assert_int_equal(performed, k < 6 ? k + 1 : 6);
+        assert_int_equal(interpreted, k < 6 ? k + 1 : 6);
         assert_int_equal(n.to, k < 6 ? REPLAY_BASE + RECORD_END : arena_code(other));
     }
     assert_null(memmem(code, (u64)(end - code), &other, 4));
@@ -376,8 +377,8 @@ static void test_links(void **state)
     assert_non_null(after);
 }
 
-// What the k-th call of a routine leads to: the low half of the address, for a test is too far from
-// the area to be called.
+// The target of a routine's k-th call: the low half of the address, because a test is too far from
+// the arena for a call.
 static u32 called(const u8 *code, const u8 *end, u32 k)
 {
     for (const u8 *at = code; at < end;) {
@@ -396,8 +397,8 @@ static u32 called(const u8 *code, const u8 *end, u32 k)
     return 0;
 }
 
-// By AVX2, who does what misses depends on the ways: those of routine.S where sets are whole
-// vectors, else C.
+// By AVX2, the ways decide what handles misses: code of routine.S where sets are whole vectors,
+// else C.
 static void test_by_avx2(void **state)
 {
     static const struct {
@@ -432,8 +433,8 @@ static void test_by_avx2(void **state)
     }
 }
 
-// What it is told of a fetch in two lines: the first way of the last line's set, and how many bytes
-// LL has to be asked for.
+// The arguments for a fetch in two lines: the first way of the last line's set, and the bytes that
+// are referenced in LL.
 static void test_two_lines_by_avx2(void **state)
 {
     struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/replay/salvage.c: how far the records of a buffer go that was left behind, what the stack
-// pointer is then, and what is replayed. Expected values follow from record.h.
+// engine/replay/salvage.c: where the records of a killed thread's buffer end, the stack pointer
+// there, and what is replayed. Expected values follow from record.h.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,13 +17,13 @@
 #include "engine/replay/replay.h"
 #include "engine/replay/salvage.h"
 
-// -- the rooms that rest.c calls --
+// -- fakes of what salvage.c calls --
 
 #define A       RECORD_FIRST        // 3 words; leaves the stack pointer 8 less
 #define B       (RECORD_FIRST + 16) // 1 word; the stack pointer
-#define C       (RECORD_FIRST + 32) // 2 words; the stack pointer is what slot 1 says, and 16
-#define S       (RECORD_FIRST + 48) // a superblock of 5 words; the stack pointer is what slot 4 says
-#define SIDE(n) ((u64)(n) << 32 | S) // left after 2 words, 24 less, or after 3, what slot 2 says
+#define C       (RECORD_FIRST + 32) // 2 words; the stack pointer is slot 1, plus 16
+#define S       (RECORD_FIRST + 48) // a superblock of 5 words; the stack pointer is slot 4
+#define SIDE(n) ((u64)(n) << 32 | S) // left after 2 words, 24 less, or after 3, slot 2
 
 static const struct record_side sides[] = {
     { .slots = 2, .sp = RECORD_STACK_SLOT, .sp_add = -24 },
@@ -72,7 +72,7 @@ void replay_run(struct thread *of, const u64 *from, const u64 *end)
     replay_records(of, from, end);
 }
 
-// As perform.c has it.
+// As in interpret.c.
 u64 interpret_value(u64 sp, u32 slot, const u64 *record)
 {
     return slot == RECORD_STACK_SLOT ? sp : slot == RECORD_NO_SLOT ? 0 : record[slot];
@@ -82,7 +82,7 @@ static void low_memory(void)
 {
     struct record_block *b = (struct record_block *)(REPLAY_BASE + RECORD_FIRST + 128);
 
-    // Where arena_head() and arena_block() look for them.
+    // Where arena_head() and arena_block() find them.
     for (u32 i = 0; i < ARRAY_SIZE(blocks); i++) {
         b[i] = blocks[i];
         arena_head(RECORD_FIRST + 16 * i)->block = (u32)((u64)(b + i) - REPLAY_BASE);
@@ -99,7 +99,7 @@ static const u64 inner[] = { A, 7, 7, RECORD_TAKEN, 0 };
 static const u64 full[] = { B, B, B };
 static const u64 wrong[] = { B, 5000, B };
 
-// What calls and returns put between records: of one word, two, one.
+// Entries of calls and returns between records: one word, two, one.
 static const u64 calls[] = { RECORD_STACK,
                              0x1000,
                              B,
@@ -128,13 +128,13 @@ static void test_end(void **state)
     (void)state;
     // the word 0 ends it
     assert_ptr_equal(salvage_end(complete, complete + 14, false), complete + 12);
-    // the last one, of three words, may not be complete
+    // the last one, of three words, may be incomplete
     assert_ptr_equal(salvage_end(complete, complete + 14, true), complete + 9);
-    // a word behind it says that it is
+    // a word after it says that it is complete
     assert_ptr_equal(salvage_end(inner, inner + 5, true), inner + 4);
     assert_ptr_equal(salvage_end(full, full + 3, false), full + 3);
     assert_ptr_equal(salvage_end(full, full + 3, true), full + 2);
-    // no id: whatever it is, not beyond
+    // no id: it ends here
     assert_ptr_equal(salvage_end(wrong, wrong + 3, false), wrong + 1);
     assert_ptr_equal(salvage_end(wrong, wrong, true), wrong);
 }
@@ -144,7 +144,7 @@ static void test_calls(void **state)
     (void)state;
     assert_ptr_equal(salvage_end(calls, calls + 13, false), calls + 12);
     assert_ptr_equal(salvage_end(calls, calls + 13, true), calls + 10);
-    // and what stands behind a record says that it is complete
+    // an entry after a record says that it is complete
     assert_ptr_equal(salvage_end(calls, calls + 9, true), calls + 9);
     assert_ptr_equal(salvage_end(calls, calls + 10, true), calls + 10);
     assert_int_equal(salvage_stack(calls, calls + 10, 5), 0xff8);
@@ -162,7 +162,7 @@ static void test_stack(void **state)
     assert_int_equal(salvage_stack(complete, complete + 12, 5), 0x2008);
 }
 
-// A superblock's record is as long as what was executed of it.
+// A superblock's record is as long as the part that was executed.
 static void test_sides(void **state)
 {
     static const u64 words[] = { S, 1, 2, 3, 0x4000, SIDE(1), 7, B, SIDE(2), 8, 0x5000, B, 0 };
@@ -186,7 +186,7 @@ static void test_buffer(void **state)
     t.state = TS_ENGINE;
     salvage_replay(&t, complete, sizeof(complete));
     assert_int_equal(nmade, 2);
-    assert_null(made[0].from); // only what waits for LL
+    assert_null(made[0].from); // only the LL batch
     assert_null(made[0].end);
     assert_ptr_equal(made[1].from, complete);
     assert_ptr_equal(made[1].end, complete + 12);
@@ -199,7 +199,7 @@ static void test_buffer(void **state)
     assert_int_equal(nmade, 1);
 }
 
-// The thread was replaying what it had handed over: from the record on that it had come to.
+// The thread was replaying a buffer that it had handed over: from the current record on.
 static void test_under_way(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void test_under_way(void **state)
     t.replay_end = (u64)(complete + 12);
     t.record = (u64)(complete + 9);
     t.replay_from_sp = 3;
-    t.replay_sp = 77; // of some record before
+    t.replay_sp = 77; // of an earlier record
     salvage_replay(&t, full, sizeof(full));
     assert_int_equal(nmade, 2);
     assert_ptr_equal(made[0].from, complete + 9);
@@ -217,7 +217,7 @@ static void test_under_way(void **state)
     assert_ptr_equal(made[1].end, full + 3);
 }
 
-// Somebody else was replaying it.
+// Another process was replaying it.
 static void test_resumed(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_resumed(void **state)
     t.record = (u64)(complete + 7);
     t.replay_from_sp = 3;
     salvage_resume(&t);
-    assert_int_equal(runs, 1); // with the client's vector registers kept
+    assert_int_equal(runs, 1); // with the client's vector registers saved
     assert_int_equal(nmade, 1);
     assert_ptr_equal(made[0].from, complete + 7);
     assert_ptr_equal(made[0].end, complete + 12);
@@ -239,7 +239,7 @@ static void test_own_buffer(void **state)
     (void)state;
     t.replay_from = (u64)complete;
     t.replay_end = (u64)(complete + 12);
-    t.record = 0x1234; // not yet its
+    t.record = 0x1234; // not in the buffer yet
     t.replay_from_sp = 3;
     salvage_replay(&t, complete, sizeof(complete));
     assert_int_equal(nmade, 1);

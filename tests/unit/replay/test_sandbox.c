@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/replay/sandbox.c: which calls the filter leaves, by a machine for filters and by the
-// kernel; and that a process that loops ends when its parent is gone, and not before. Numbers of
-// calls are those of arch/x86/entry/syscalls/syscall_64.tbl of Linux.
+// engine/replay/sandbox.c: which calls the filter allows, by a BPF interpreter and by the kernel;
+// and that a process that loops ends when its parent is gone, and not before. Numbers of calls are
+// those of arch/x86/entry/syscalls/syscall_64.tbl of Linux.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void test_filter(void **state)
         assert_int_equal(answer(nr | X32, AUDIT_ARCH_X86_64, 9), EPERM_SAID);
     }
     assert_int_equal(k, ARRAY_SIZE(allowed));
-    // Whether a process is there, and no signal: the kernel takes the lower half.
+    // Only a check whether a process exists, no signal: the kernel uses the lower half.
     assert_int_equal(answer(SYS_kill, AUDIT_ARCH_X86_64, 0), ALLOW);
     assert_int_equal(answer(SYS_kill, AUDIT_ARCH_X86_64, 1ul << 32), ALLOW);
     assert_int_equal(answer(SYS_kill, AUDIT_ARCH_X86_64, 15), EPERM_SAID);
@@ -78,7 +78,7 @@ static int status_of(long pid)
     return status;
 }
 
-// By the kernel: nothing is opened, made, executed or signalled any more.
+// By the kernel: it can no longer open, make, execute or signal anything.
 static int confined(void)
 {
     if (sandbox_enter((s32)sys_call0(SYS_getppid)))
@@ -105,7 +105,7 @@ static void test_confined(void **state)
     assert_int_equal(status_of(pid), 0);
 }
 
-// Its own process, in memory that both have in common.
+// A process of its own, in shared memory.
 static volatile struct {
     u64 turns;
     s32 pid;
@@ -138,7 +138,8 @@ static void until_it_turns(void)
         wait_ms(1);
 }
 
-// Nor could it be given rights by executing: also for who may have a filter without saying so.
+// Nor does exec give it rights: this holds also for a process that may set a filter without
+// no_new_privs.
 static void test_no_rights(void **state)
 {
     char text[4096] = "", path[64];
@@ -158,7 +159,7 @@ static void test_no_rights(void **state)
     assert_int_equal(status_of(pid), SIGKILL);
 }
 
-// A parent that is there keeps it from ending, whatever it does, and so it ignores signals.
+// While its parent exists it does not end, whatever it does: it ignores signals.
 static void test_has_parent(void **state)
 {
     (void)state;
@@ -175,8 +176,8 @@ static void test_has_parent(void **state)
     assert_int_equal(status_of(pid), SIGKILL);
 }
 
-// The parent of what loops is gone, and this process gets it (as a subreaper): how it ended, with
-// or without having been asked to.
+// The looping process's parent is gone, and this process inherits it (as a subreaper): how it
+// ended, with or without a signal to end.
 static int status_of_orphan(bool asked)
 {
     int status = -1;
