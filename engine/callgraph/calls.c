@@ -2,8 +2,8 @@
 // The call graph (calls.h).
 //
 // Lock order: translation lock, then that of stacks or of edges, then the spool's. Helpers run with
-// signals open and come here with none; a thread that waits for a lock here is not parked, and
-// nobody who holds one waits for the world.
+// signals open and hold no lock when they get here; a thread that waits for a lock here is not
+// parked, and no holder of one waits for stopping the world.
 #include "engine/callgraph/calls.h"
 
 #include "engine/base/clientmem.h"
@@ -17,22 +17,23 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
-#define CHAIN_MAX 32 // jumps from function to function that stay open behind one call
+#define CHAIN_MAX 32 // jumps from function to function that stay open after one call
 
-// ---- Edges that translated code finds ----
+// ---- Edges in the table of translated code ----
 
 u64 calls_known[CALLS_KNOWN];
 const struct spool_edge calls_unknown;
 
-// Which of them there may be, by 64: a program that maps code anew all the time has few each time.
+// A bit for each 64 entries of the table that may be in use: a program that maps code all the time
+// uses few each time.
 #define KNOWN_PIECE 64
 static u8 known_pieces[CALLS_KNOWN / KNOWN_PIECE];
 
-// Of each counter of a block the place of the event that it counts. One for each counter that there
-// may be, of which memory is taken as it is touched.
+// For each counter of a block the index of its event. One byte for each possible counter; memory is
+// allocated when touched.
 static u8 *owner;
 
-// Other modules may lie where some did that these are of.
+// Another module may now be mapped where an edge's module was.
 void calls_look(void)
 {
     static u64 maps;
@@ -81,7 +82,7 @@ static void jumps_end(struct thread *t)
         frames_pop(t->counters);
 }
 
-// Around what is done in C.
+// Brackets the work in C.
 static void begin(struct thread *t)
 {
     if (tb_config.contexts)
@@ -105,7 +106,8 @@ static void chain_end(struct thread *t)
         jumps_end(t);
 }
 
-// A long chain of jumps ends where most threads have no room: a program may go on for ever in it.
+// A long chain of jumps ends where the stack of most threads would: a program may extend it
+// forever.
 bool calls_full(struct thread *t, u64 addr, u64 *frame)
 {
     u64 base = frames_base(t->slot);
@@ -122,13 +124,13 @@ bool calls_full(struct thread *t, u64 addr, u64 *frame)
 
 // ---- Threads ----
 
-// The first frame, or a signal's: those that have not noted all totals end with it.
+// Opens the first frame, or a signal's: frames that have not noted all totals do so now.
 static void push_root(struct thread *t, u64 target, u64 key, u64 sp)
 {
     struct spool_frame *f = frames_enter_root(t, target, key, sp);
 
     frames_fill_root(t, f);
-    f->plt = 0; // also where counting begins in a linkage table
+    f->plt = 0; // also if counting starts in a linkage table
 }
 
 void calls_thread_start(struct thread *t)
@@ -180,8 +182,8 @@ void calls_borrow_begin(struct thread *t, struct calls_save *save)
         save->context = *contexts_of(frames_top(t));
 }
 
-// The child has come back from the function that made it, as the parent will: what that has cost
-// until then is noted, and the parent's share begins now.
+// The child has returned from the function that made it, as the parent will: the cost so far is
+// noted, and the parent's share starts now.
 void calls_borrow_end(struct thread *t, const struct calls_save *save)
 {
     struct spool_frame *f = (struct spool_frame *)save->top;
@@ -196,7 +198,7 @@ void calls_borrow_end(struct thread *t, const struct calls_save *save)
             end(t);
             return;
         }
-        frames_pop(t->counters); // of a function that has executed another program
+        frames_pop(t->counters); // of a function that called exec
     }
     t->counters[frames.top] = save->top;
     f->counter = save->counter;
@@ -213,7 +215,7 @@ void calls_borrow_end(struct thread *t, const struct calls_save *save)
     end(t);
 }
 
-// ---- What is counted ----
+// ---- Counting ----
 
 static void own(u32 counter, enum spool_event e)
 {
@@ -223,7 +225,7 @@ static void own(u32 counter, enum spool_event e)
 void calls_own(const struct spool_counters *c, u32 first)
 {
     static const struct {
-        u8 field, event, next; // the counter behind it, or SPOOL_EVENTS
+        u8 field, event, next; // of the next counter, or SPOOL_EVENTS
     } rows[] = {
 #define ROW(f, e, n) { offsetof(struct spool_counters, f), SPOOL_E_##e, n }
         ROW(rep_ir, IR, SPOOL_EVENTS), ROW(rep_bc, BC, SPOOL_EVENTS), ROW(i1mr, I1MR, SPOOL_E_ILMR),
@@ -250,7 +252,7 @@ void calls_counted(struct thread *t, u32 counter, u64 n)
     u32 place = owner[counter];
 
     if (tb_config.defer) {
-        if (place >= frames.often) // else calls_elements() has seen to it
+        if (place >= frames.often) // else calls_elements() has counted it
             frames_late_totals(t)[place] += n;
         return;
     }
@@ -323,7 +325,7 @@ void calls_miss(struct thread *t, const u8 *ret)
 
 // ---- Control ----
 
-// Translated code makes the next such call itself.
+// Lets translated code make the next such call itself.
 static void note(const struct spool_edge *e)
 {
     u32 place = calls_place(e->site, e->target);
@@ -332,7 +334,7 @@ static void note(const struct spool_edge *e)
     __atomic_store_n(&known_pieces[place / KNOWN_PIECE], 1, __ATOMIC_RELEASE);
 }
 
-// In a chain of jumps behind one call: the one that came from function g, whose way back this is.
+// In a chain of jumps after one call: the jump that came from function g, if this is the way back.
 static bool jump_back(struct thread *t, u64 g)
 {
     for (struct spool_frame *f = frames_top(t); f->plt & SPOOL_FRAME_JUMP; f = frames_below(f)) {
@@ -361,9 +363,9 @@ void calls_fork_child(struct thread *t)
             end_all(slotmem_counters(slot), slot);
 }
 
-// Control has gone from site to target without a call; the stack pointer is sp. It may be a way
-// back, a way within a function, or be taken for a call.
-// `last`: where from, if functions have been left on the way. direct: it leads nowhere else.
+// A jump from site to target; sp: the stack pointer. It may be a way back, stay within a function,
+// or count as a call. last: its source, if functions have been left on the way. direct: it has no
+// other target.
 static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
                  const struct spool_edge *last)
 {
@@ -379,7 +381,8 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
     f = frames_top(t);
     if (more)
         last = more;
-    if ((f->key & SPOOL_FRAME_LAZY) && f->sp == sp) { // the resolver is done: who asked it calls
+    if ((f->key & SPOOL_FRAME_LAZY) &&
+        f->sp == sp) { // the resolver is done: its caller makes the call
         const struct spool_edge *asked = frames_edge(f);
         u64 key = f->key & ~SPOOL_FRAME_FLAGS;
         u32 flags = f->plt & SPOOL_FRAME_JUMP;
@@ -391,7 +394,7 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
         frames_enter(t, &way, frames_edge_of(&way), key, sp, flags);
         return;
     }
-    // what unwinds is over itself: its caller, by the call that was unwound, goes on there
+    // the unwinder has ended, too: its caller, by the call that was unwound, continues there
     way = (struct contexts_way){ SPOOL_EDGE_JUMP, last ? last->site : site, target, 0 };
     e = frames_edge_of(&way);
     function = e ? e->function : contexts_function_at(target);
@@ -401,7 +404,7 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
         return;
     chain_end(t);
     f = frames_top(t);
-    if (!e && contexts_plt(f) && sp < f->sp) // it has left word of what is wanted
+    if (!e && contexts_plt(f) && sp < f->sp) // the table's entry has pushed what it wants
         lazy = SPOOL_FRAME_LAZY;
     frames_enter(t, &way, e, (f->key & ~SPOOL_FRAME_FLAGS) | lazy, f->sp, SPOOL_FRAME_JUMP);
     if (e && (e->function == target || e->plt))
@@ -458,7 +461,8 @@ void calls_call(struct thread *t, const u8 *ret)
     way.site = helperdesc_u64(d.site);
     way.len = d.len;
     begin(t);
-    // The return address lies where such a frame's did; not on another stack, which may lie higher.
+    // The return address is where such a frame has it, and not on another stack, which may be
+    // higher.
     if (!stacks_elsewhere(t, sp, true))
         stacks_unwind(t, sp + 1);
     e = frames_edge_of(&way);
@@ -493,7 +497,7 @@ void calls_jump(struct thread *t, const u8 *ret)
     end(t);
 }
 
-// A jump through register or memory that stays within its function.
+// A jump through register or memory within its function.
 void calls_table(struct thread *t, const u8 *ret)
 {
     struct helperdesc_calls d;
@@ -505,7 +509,7 @@ void calls_table(struct thread *t, const u8 *ret)
     note(e);
 }
 
-// The way through the linkage table is the caller's, and the call begins behind it.
+// The way through the linkage table belongs to the caller; the call starts after it.
 static void plt_left(struct thread *t, struct spool_frame *f, const struct spool_edge *through)
 {
     frames_charge(f, t->counters + through->counter + 1 + frames.events, frames_totals(t));
@@ -527,7 +531,7 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
     helperdesc_read(&d, ret, sizeof(d) / 4);
     entry = (struct spool_edge *)helperdesc_u64(d.cell);
     called = (f->plt & SPOOL_FRAME_PLT) == d.plt;
-    if (called && entry->target == target) { // there has been a miss
+    if (called && entry->target == target) { // a branch was mispredicted
         plt_left(t, f, frames_edge(f));
         return;
     }
@@ -535,7 +539,7 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
     if (within)
         return;
     if (!(f->plt & SPOOL_FRAME_PLT) && f->sp == ~0ul && frames_edge(f)->plt) {
-        frames_pop(t->counters); // counting has begun in the table: nobody is known to have called
+        frames_pop(t->counters); // counting started in the table: the caller is unknown
         push_root(t, target, FRAMES_KEY_NONE, ~0ul);
         return;
     }
@@ -554,7 +558,7 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
     t->counters[through->counter]--;
     t->counters[e->counter]++;
     f->counter = e->counter;
-    if (t->client_sp < f->sp) // it has left word of what is wanted
+    if (t->client_sp < f->sp) // the table's entry has pushed what it wants
         f->key |= SPOOL_FRAME_LAZY;
 }
 
@@ -584,8 +588,8 @@ void calls_signal(struct thread *t)
     end(t);
 }
 
-// A handler may have made the interrupted function call another (Go's runtime.sigpanic): its return
-// address is where that was interrupted, or behind.
+// A handler may have made the interrupted function call another one (Go's runtime.sigpanic): its
+// return address is where that was interrupted, or after it.
 static void signal_called(struct thread *t)
 {
     struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .target = t->pc };

@@ -25,7 +25,7 @@ struct piece {
 struct node {
     u64 start;
     u32 map;
-    u32 owner; // counter: the context that what its blocks have counted belongs to
+    u32 owner; // counter: the context that owns the counts of its blocks
     u32 depth; // counter: how often it is open
     bool plt;
     struct patterns rules;
@@ -33,15 +33,15 @@ struct node {
 };
 
 static struct lock lock;
-static struct node *nodes; // by number; NODES_MAX, of which memory is taken as it is touched
+static struct node *nodes; // by number; NODES_MAX, memory is allocated when touched
 static u32 nodes_used;
 
-// A call that was made before: nothing of it has to be found again while the modules are the same.
+// A call that was made before: it need not be looked up again while the modules are the same.
 struct known {
     struct known *next;
     u64 site, target;
     u32 maps;
-    u32 from, level; // the context that it comes from; how often the function is open, as it counts
+    u32 from, level; // the caller's context; how often the function is open, limited
     u32 node, context;
     u32 depth, recs; // of the function whose context it is
     bool same;
@@ -52,32 +52,32 @@ struct known {
 
 _Static_assert(sizeof(struct known) == 64, "a line of the cache for each call");
 
-// By hash; entries are added in front, and stay. One of modules that are no more is used again: its
-// `maps` is 0 while it is changed, so that readers, who have no lock, see that.
+// By hash; entries are added in front, and stay. An entry of unmapped modules is used again: its
+// `maps` is 0 while it is changed, for readers without a lock.
 static struct known **known;
 
-// Of an address the number of its function, plus one; and of a function's beginning its own.
+// Address -> number of its function, plus one; start of a function -> its own number.
 static struct places {
     struct place {
         u64 addr;
         u32 node;
     } * slot;
     u32 size, used;
-    u64 maps; // spooler_maps_named then
+    u64 maps; // spooler_maps_named at that time
 } places, starts;
 
-// The same of addresses that were asked for last, by their lowest bits and without a lock: the rest
-// of the address, spooler_maps_named, and the number as above.
-#define NEAR_SLOTS 0x10000
+// The same for recent addresses, by their lowest bits and without a lock: the rest of the address,
+// spooler_maps_named, and the number as above.
+#define RECENT_SLOTS 0x10000
 #define NEAR_NODE  0xfffffu
-#define NEAR_MAPS  0x1fffu // as far as the number goes round, all are forgotten
+#define RECENT_MAPS  0x1fffu // when the number wraps, all entries are cleared
 
 _Static_assert(NODES_MAX < NEAR_NODE, "all have a number");
 
 static u64 *places_near;
 
-static bool grouped, skips_direct; // what the options say
-static u32 off_at; // counter: nothing is collected; the totals at that time are behind it
+static bool grouped, skips_direct; // from the options
+static u32 off_at; // counter: nothing is collected; the totals at that time follow it
 
 void contexts_init(void)
 {
@@ -86,7 +86,7 @@ void contexts_init(void)
     off_at = tb_config.calls_top + 1 + tb_config.calls_events;
     nodes = heap_pages(NODES_MAX * sizeof(*nodes));
     known = heap_pages(KNOWN_SLOTS * sizeof(struct known *));
-    places_near = heap_pages(NEAR_SLOTS * sizeof(*places_near));
+    places_near = heap_pages(RECENT_SLOTS * sizeof(*places_near));
     patterns_init();
     grouped = patterns_has("g");
     skips_direct = spool->flags & SPOOL_F_SKIP_DIRECT;
@@ -171,27 +171,27 @@ static u32 node_of(const struct function *f)
     return n;
 }
 
-// What its slot has for addr, but for the number.
-static u64 near_key(u64 addr, u64 maps)
+// The slot's value for addr, without the number.
+static u64 recent_key(u64 addr, u64 maps)
 {
-    return addr >> 16 << 33 | (maps & NEAR_MAPS) << 20;
+    return addr >> 16 << 33 | (maps & RECENT_MAPS) << 20;
 }
 
 static void near_put(u64 addr, u64 maps, u32 number)
 {
     if (addr >> 47 == 0)
-        __atomic_store_n(&places_near[addr % NEAR_SLOTS], near_key(addr, maps) | (number + 1),
+        __atomic_store_n(&places_near[addr % RECENT_SLOTS], recent_key(addr, maps) | (number + 1),
                          __ATOMIC_RELEASE);
 }
 
 static struct node *node_slow(u64 addr, u32 *number);
 
-// That which holds addr, and its number.
+// The function that contains addr, and its number.
 static struct node *node_at(u64 addr, u32 *number)
 {
-    u64 at = __atomic_load_n(&places_near[addr % NEAR_SLOTS], __ATOMIC_ACQUIRE);
+    u64 at = __atomic_load_n(&places_near[addr % RECENT_SLOTS], __ATOMIC_ACQUIRE);
 
-    if (at && (at & ~(u64)NEAR_NODE) == near_key(addr, spooler_maps_named) && addr >> 47 == 0) {
+    if (at && (at & ~(u64)NEAR_NODE) == recent_key(addr, spooler_maps_named) && addr >> 47 == 0) {
         *number = (u32)(at & NEAR_NODE) - 1;
         return &nodes[*number];
     }
@@ -204,12 +204,13 @@ static struct node *node_slow(u64 addr, u32 *number)
     struct node *n;
 
     lock_take(&lock);
-    if (!places.size || places.maps != spooler_maps_named) { // others may lie where some did
-        bool round = places.maps / (NEAR_MAPS + 1) != spooler_maps_named / (NEAR_MAPS + 1);
+    if (!places.size ||
+        places.maps != spooler_maps_named) { // other modules may be mapped there now
+        bool round = places.maps / (RECENT_MAPS + 1) != spooler_maps_named / (RECENT_MAPS + 1);
 
         places_clear(&places, 1024);
         places.maps = spooler_maps_named;
-        for (u32 i = 0; round && i < NEAR_SLOTS; i++)
+        for (u32 i = 0; round && i < RECENT_SLOTS; i++)
             __atomic_store_n(&places_near[i], 0, __ATOMIC_RELAXED);
     }
     *number = place_of(&places, addr)->node;
@@ -286,7 +287,7 @@ static bool any(const u64 *counters, u32 n)
     return false;
 }
 
-// What the function's blocks have counted goes to an account of its owner.
+// Moves the counts of the function's blocks to an account of its owner.
 static void move(u64 *counters, const struct node *n, u32 owner)
 {
     for (const struct piece *p = __atomic_load_n(&n->pieces, __ATOMIC_ACQUIRE); p; p = p->next) {
@@ -317,7 +318,7 @@ void contexts_settle(struct thread *t, const struct spool_frame *top)
     const struct spool_frame_context *m = contexts_of(top);
     u64 *counters = t->counters;
     u32 context = m->context;
-    // without groups a function's depth is its own, and lies behind its owner
+    // without groups each function has its own depth, next to its owner
     u32 owner = m->depth && !grouped ? m->depth - 1 : nodes[m->node].owner;
 
     if (m->flags & SPOOL_FRAME_OFF)
@@ -336,8 +337,8 @@ void contexts_settle(struct thread *t, const struct spool_frame *top)
 
 // ---- Contexts ----
 
-// The number of a context's record: of a function, the how-manieth that is open, and of its callers
-// that of the nearest.
+// The number of a context's record: of the function, its level of recursion, and its nearest
+// caller's context.
 static u32 context_of(const struct node *n, u32 level, u32 callers)
 {
     const struct spool_edge *e = edges_record(&(struct spool_edge){ .kind = SPOOL_EDGE_CONTEXT,
@@ -351,20 +352,21 @@ static u32 context_of(const struct node *n, u32 level, u32 callers)
     return (u32)(e - spooler_edge_at(0)) + 1;
 }
 
-static struct spool_frame_context *frame_number(const struct spool_frame *near, u32 number, u32 own)
+static struct spool_frame_context *frame_number(const struct spool_frame *nearest, u32 number,
+                                                u32 own)
 {
-    return contexts_of((const struct spool_frame *)((u64)near + ((s64)number - (s64)own) *
-                                                                    (s64)tb_config.calls_frame));
+    return contexts_of((const struct spool_frame *)((u64)nearest + ((s64)number - (s64)own) *
+                                                                       (s64)tb_config.calls_frame));
 }
 
-// `near` is frame number `at`, and `below` that of the first caller.
-static u32 callers_of(const struct spool_frame *near, u32 at, u32 below, u32 n)
+// `nearest` is frame number `at`, `below` that of the first caller.
+static u32 callers_of(const struct spool_frame *nearest, u32 at, u32 below, u32 n)
 {
     const struct node *caller[CALLERS_MAX];
     u32 found = 0, context = 0;
 
     while (found < n && found < CALLERS_MAX && below != CONTEXTS_NONE) {
-        const struct spool_frame_context *m = frame_number(near, below, at);
+        const struct spool_frame_context *m = frame_number(nearest, below, at);
 
         caller[found++] = &nodes[m->node];
         below = m->below;
@@ -381,7 +383,7 @@ static u32 hash_of(u64 site, u64 target, u32 from)
     return (u32)(h >> 32) % KNOWN_SLOTS;
 }
 
-// How often a function is open with a call, as far as it is told apart. `same`: it calls itself.
+// The level of a function with this call, limited by `recs`. same: it calls itself.
 static u32 level_of(const u64 *counters, u32 depth, u32 recs, bool same)
 {
     u64 open = counters[depth] + !(same && skips_direct);
@@ -389,8 +391,8 @@ static u32 level_of(const u64 *counters, u32 depth, u32 recs, bool same)
     return open > recs ? recs : (u32)open;
 }
 
-// What is known of `want`, of the modules that there are now; it is copied, for as soon as there
-// are others the entry may become another one's.
+// Finds `want` for the current modules, and copies it, because the entry may be used again once the
+// modules change.
 static bool known_find(const u64 *counters, const struct known *want, struct known *found)
 {
     const struct known *k =
@@ -434,7 +436,7 @@ static void known_add(const struct known *what)
     lock_drop(&lock);
 }
 
-// A frame of the function: its place in the stack of functions, that it is open, and whether
+// Opens a frame of the function: its position in the stack of functions, its depth, and whether
 // anything is collected.
 static void open_one(u64 *counters, const struct spool_frame_context *from, const struct known *k,
                      u32 number, struct spool_frame_context *mine)
@@ -445,11 +447,11 @@ static void open_one(u64 *counters, const struct spool_frame_context *from, cons
         mine->depth = k->depth;
         counters[k->depth]++;
     }
-    if (k->toggle && !k->same && counters[k->depth] == 1) // not where it is open already
+    if (k->toggle && !k->same && counters[k->depth] == 1) // not if it is open already
         mine->flags ^= SPOOL_FRAME_OFF;
 }
 
-// A call of a hidden function is none.
+// A call of a hidden function is no call.
 static void hide_frame(const struct spool_frame_context *from, struct spool_frame_context *mine)
 {
     mine->context = from->context;
@@ -460,7 +462,7 @@ static void hide_frame(const struct spool_frame_context *from, struct spool_fram
 
 static struct spool_edge *hide(struct spool_edge *e)
 {
-    e->kind = SPOOL_EDGE_SKIPPED; // one for whatever is hidden there
+    e->kind = SPOOL_EDGE_SKIPPED; // one for all that is hidden there
     e->target = e->function = 0;
     e->target_map = e->site_map;
     return edges_record(e, 1 + tb_config.calls_events);
@@ -474,7 +476,7 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
     const struct spool_frame_context *from = w->kind == SPOOL_EDGE_ROOT ? NULL : last;
     bool off = last ? last->flags & SPOOL_FRAME_OFF : spool->flags & SPOOL_F_NOT_COLLECTING;
     bool hidden = from && (from->flags & SPOOL_FRAME_SKIPPED);
-    // out of a hidden function: from the site of the call that led there, as its edge says
+    // out of a hidden function: from the site of the call that led there, as its edge has it
     struct known k = { .site = hidden ? ~(top->counter | (u64)w->kind << 32) : w->site,
                        .target = w->target,
                        .maps = (u32)spooler_maps_named,
@@ -498,7 +500,7 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
         return old.edge;
     }
     n = named = node_at(w->target, &mine->node);
-    if (hidden) { // it was called for another one
+    if (hidden) { // the hidden function made the call for its caller
         const struct spool_edge *through = edges_at(top->counter);
 
         e.site = through->site;
@@ -531,7 +533,7 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
         named, k.level, from ? callers_of(top, number - 1, mine->below, named->rules.callers) : 0);
     e.to = mine->context;
     k.edge = edges_record(&e, 1 + tb_config.calls_events);
-    // what the context follows from is in the caller's
+    // the caller's context has what this one follows from
     if (from && named->rules.callers <= caller->rules.callers + 1) {
         k.node = mine->node;
         k.context = mine->context;
@@ -547,7 +549,7 @@ bool contexts_state(u32 i, u64 *first, u64 *end)
     if (!tb_config.contexts || i > nodes_used)
         return false;
     *first = i ? nodes[i - 1].owner : off_at;
-    *end = *first + (i ? 2 : 1); // depth lies behind owner
+    *end = *first + (i ? 2 : 1); // depth follows owner
     return true;
 }
 

@@ -27,7 +27,7 @@ void edges_fork_child(void)
     lock.w = 0;
 }
 
-// Entries of linkage tables are found by their own address alone.
+// Entries of linkage tables are found by their address only.
 static u64 edge_key(const struct spool_edge *e)
 {
     return e->kind == SPOOL_EDGE_PLT ? 0 : e->target;
@@ -75,7 +75,7 @@ static void edges_grow(void)
     heap_free(from, old * sizeof(u32));
 }
 
-// A module may have been unmapped and another one lie there.
+// The module may have been unmapped and another one mapped there.
 static bool stale(const struct spool_edge *e, const struct spool_edge *now)
 {
     return (e->site && e->site_map != now->site_map) ||
@@ -113,7 +113,7 @@ struct spool_edge *edges_get(enum spool_edge_kind kind, u64 site, u32 len, u64 t
 
     if (site)
         from = functions_at(site);
-    if (target || kind <= SPOOL_EDGE_ROOT) // also of a call by a null pointer
+    if (target || kind <= SPOOL_EDGE_ROOT) // also a call by a null pointer
         to = functions_at(target);
     if (kind == SPOOL_EDGE_PLT || kind == SPOOL_EDGE_GOTO)
         counters = 0;
@@ -150,12 +150,13 @@ struct spool_edge *edges_of(enum spool_edge_kind kind, u64 site, u32 len, u64 ta
     return e;
 }
 
-// Counters are given to edges in the order of these; one without has the number of the next one's.
+// Counters are allocated to edges in this order; an edge without counters has the number of the
+// next one's.
 struct spool_edge *edges_at(u32 counter)
 {
     u64 lo = 0, hi = __atomic_load_n(&spool->edges_used, __ATOMIC_ACQUIRE);
 
-    while (hi - lo > 1) { // the last that begins there or before
+    while (hi - lo > 1) { // the last one that starts there or before
         u64 mid = (lo + hi) / 2;
 
         if (spooler_edge_at((u32)mid)->counter <= counter)

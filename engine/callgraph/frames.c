@@ -24,7 +24,7 @@ u64 frames_function(u64 addr)
     return tb_config.contexts ? contexts_function_at(addr) : edges_function(addr, &plt);
 }
 
-// The function that f's call is in: of one through a linkage table, what its entry leads to.
+// The function that made f's call; for a call through a linkage table, the entry's target.
 u64 frames_callee(const struct spool_frame *f)
 {
     const struct spool_edge *e;
@@ -37,13 +37,13 @@ u64 frames_callee(const struct spool_frame *f)
     return e->function;
 }
 
-// -- what replays keep --
+// -- totals of replays --
 
 void (*frames_record)(struct thread *t, enum frames_late what, const struct spool_frame *f,
                       u32 counter);
 void (*frames_simulate)(struct thread *t);
 
-// Where a replay counts: another slot's area when that is another processor's work.
+// The counters of a replay: another slot's area if another processor replays.
 u32 frames_late_slot(const struct thread *t)
 {
     u64 offset;
@@ -98,8 +98,8 @@ void frames_snapshot(struct spool_frame *f, const u64 *totals, u32 from, u32 to)
         f->before[i] = ~totals[i];
 }
 
-// Something is about to be counted that frames do not note when they are made: those that have not
-// noted it since do so now.
+// Something is about to be counted that frames do not note when they are opened: frames that have
+// not noted it do so now.
 void frames_fill(struct thread *t)
 {
     if (frames.often == frames.events || tb_config.defer)
@@ -113,7 +113,7 @@ void frames_fill(struct thread *t)
     }
 }
 
-// What f has cost since it was made, added to `to`.
+// Adds the cost of f since it was opened to `to`.
 void frames_charge(const struct spool_frame *f, u64 *to, const u64 *totals)
 {
     u32 n = f->key & SPOOL_FRAME_FILLED ? frames.events : frames.often;
@@ -122,8 +122,8 @@ void frames_charge(const struct spool_frame *f, u64 *to, const u64 *totals)
         to[i] += totals[i] + f->before[i] + 1;
 }
 
-// A hidden function pays for what it does itself: no longer when it calls, and again from there on.
-// Whoever is killed here loses rather than counts twice.
+// A hidden function pays for its own code: until it calls, and again after the call. If the thread
+// is killed here, something is lost rather than counted twice.
 static void begin_anew(struct spool_frame *f, const u64 *totals)
 {
     frames_snapshot(f, totals, 0, frames.events);
@@ -153,7 +153,7 @@ static bool is_first(const struct spool_frame *f)
     return at % (at < SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE ? SPOOL_DEEP_SIZE : SPOOL_STACK_SIZE) == 0;
 }
 
-// f is about to end, and what it has been called from is on top then.
+// f is about to end, and its caller becomes the top.
 static void uncover(u64 *counters, const struct spool_frame *f)
 {
     const struct spool_frame_context *m = contexts_of(f);
@@ -164,9 +164,9 @@ static void uncover(u64 *counters, const struct spool_frame *f)
         begin_anew(frames_below(f), counters + frames.top + 1);
 }
 
-// ---- Functions before and behind which something is to be done ----
+// ---- Functions with actions at entry or exit ----
 
-// The block that the thread is in, or comes back to, is its last before the dispatcher.
+// The thread's current block, or the one it returns to, is its last before the dispatcher.
 static void leave_fragment(struct thread *t)
 {
     u64 *ret = (u64 *)t->engine_sp - 1;
@@ -182,7 +182,7 @@ static void note_due(struct thread *t, struct thread_due *due, const struct spoo
     leave_fragment(t);
 }
 
-// As Callgrind, only for the first of a function's calls that are open.
+// As Callgrind, only for the outermost of a function's open calls.
 static void entered(struct thread *t, const struct spool_frame *f)
 {
     const struct patterns *r;
@@ -208,7 +208,7 @@ static void left(u64 *counters, const struct spool_frame *f)
         note_due(t, &thread_own(t)->dump_after, f);
 }
 
-// simulated: all that was recorded, so that what replays keep is as of now.
+// simulated: all records have been replayed, so that the replay's totals are current.
 void frames_end(u64 *counters, bool simulated, bool elsewhere)
 {
     struct spool_frame *f = (struct spool_frame *)counters[frames.top];
@@ -219,7 +219,7 @@ void frames_end(u64 *counters, bool simulated, bool elsewhere)
         charge_hidden(f, counters + f->counter + 1, totals);
     else
         frames_charge(f, counters + f->counter + 1, totals);
-    if (f->key & SPOOL_FRAME_SIGNAL) // what the handler did is not the interrupted function's
+    if (f->key & SPOOL_FRAME_SIGNAL) // the handler's cost is not the interrupted function's
         for (u32 i = 0; i < own; i++)
             totals[i] = ~f->before[i];
     if (tb_config.contexts) {
@@ -262,7 +262,7 @@ static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u6
     u64 at = t->counters[frames.top] + frames.frame;
     struct spool_frame *f = (struct spool_frame *)at;
 
-    // what is mapped ends between such pieces, no frame lies in two, and this may be one's first
+    // mapped memory ends between such pieces, no frame is in two, and this may be the first of one
     if ((at - CALLS_BASE) % SPOOLER_STACK_PIECE == 0)
         frames_reach(t, at + frames.frame);
     f->counter = e->counter;
@@ -276,13 +276,13 @@ static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u6
     return f;
 }
 
-// With contexts it depends on them, and so is found when the call is made: NULL.
+// With contexts the edge depends on them, and is found when the call is made: NULL.
 struct spool_edge *frames_edge_of(const struct contexts_way *w)
 {
     return tb_config.contexts ? NULL : edges_of(w->kind, w->site, w->len, w->target);
 }
 
-// A call by w; `e`: its frames_edge_of().
+// Opens a call by w; `e`: its frames_edge_of().
 struct spool_frame *frames_enter(struct thread *t, const struct contexts_way *w,
                                  const struct spool_edge *e, u64 key, u64 sp, u32 flags)
 {
@@ -309,8 +309,8 @@ struct spool_frame *frames_enter_root(struct thread *t, u64 target, u64 key, u64
     return frames_enter(t, &w, frames_edge_of(&w), key, sp, 0);
 }
 
-// Frames of functions that have been left: their stack is no more. The edge of the last one, which
-// led from the function that is on top now; NULL: there was none.
+// Closes frames whose stack is gone. Returns the edge of the last one, which led from the function
+// that is on top now; NULL: there was none.
 const struct spool_edge *frames_unwind(struct thread *t, u64 sp)
 {
     const struct spool_frame *last = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where functions begin (functions.h). A table for each spool_map: offsets from the mapping's
+// Where functions start (functions.h). A table for each spool_map: offsets from the mapping's
 // start, sorted.
 #include "engine/callgraph/functions.h"
 
@@ -13,7 +13,7 @@
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 
-// ---- ELF, as far as it is looked at ----
+// ---- ELF, as far as it is used ----
 
 #define PT_LOAD         1
 #define PF_X            1
@@ -60,10 +60,10 @@ struct elf_symbol {
 
 struct mark {
     u32 start, end; // end: 0 for a label, which has none
-    bool unnamed;   // a range of .eh_frame, which is no function where a symbol is
+    bool unnamed;   // a range of .eh_frame, ignored where there is a symbol
 };
 
-// A function whose name matches rules.
+// A function whose name matches patterns.
 struct match {
     u64 rules;
     u32 start;
@@ -84,12 +84,12 @@ struct reader {
     u32 *named;
     u32 nameds, nameds_room;
     u8 buf[4096];
-    // A part of .eh_frame, which the table in .eh_frame_hdr leads through mostly upwards.
+    // A window of .eh_frame; the table in .eh_frame_hdr refers to mostly ascending offsets.
     u8 frames[4096];
     u64 frames_at, frames_bytes;
 };
 
-// The u64 keeps what is read aligned. @holds(translation lock)
+// The u64 aligns the buffer. @holds(translation lock)
 static struct reader r;
 
 static bool read_at(void *to, u64 offset, u64 n)
@@ -117,7 +117,7 @@ static void add(u64 start, u64 size, bool label, bool unnamed)
     r.mark[r.marks++] = (struct mark){ (u32)at, label ? 0 : (u32)end, unnamed };
 }
 
-// Of each section whether it holds code: symbols of others are data.
+// For each section whether it contains code: symbols of other sections are data.
 static bool is_code(u8 *code, u32 shndx)
 {
     return shndx && shndx < r.head.shnum && code[shndx];
@@ -150,7 +150,7 @@ static bool is_mangled(const char *name)
     return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
 }
 
-// Room for so many bytes more.
+// Makes space for `more` bytes.
 static void *grown(void *old, u64 used, u64 more, u64 *room)
 {
     u64 want = *room ? *room : 4096;
@@ -213,7 +213,7 @@ static void read_texts(int fd)
     heap_free(text, (u64)st.st_size + 1);
 }
 
-// Patterns are held against names as the profile shows them, too.
+// Patterns are also matched against names as the profile shows them.
 static void match_shown(const char *module)
 {
     static bool told;
@@ -237,7 +237,7 @@ static void match_shown(const char *module)
 
 static bool section_at(u64 i, struct elf_section *s);
 
-// The names of a section's symbols, with a NUL behind them; NULL: no rule asks for them.
+// The names of a section's symbols, NUL-terminated; NULL: no pattern needs them.
 static char *read_names(const struct elf_section *symbols, u64 *bytes)
 {
     struct elf_section s;
@@ -286,8 +286,8 @@ static void read_symbols(const struct elf_section *s, u8 *code)
     heap_free(names, bytes);
 }
 
-// The length of what begins at `start`, by its entry of .eh_frame: length, pointer to the CIE,
-// start (sdata4 pcrel), length. 0: not of this form; it ends where the next one begins.
+// The length of the function at `start`, by its entry of .eh_frame: length, pointer to the CIE,
+// start (sdata4 pcrel), length. 0: not of this form; it ends where the next one starts.
 static u32 frame_length(const struct elf_segment *s, s32 entry, u64 start)
 {
     u64 at = s->offset + (u64)(s64)entry;
@@ -382,9 +382,8 @@ static void sort_matches(struct match *m, u32 n)
     }
 }
 
-// The beginnings: of every symbol with a size, where the last one ends, and of labels and ranges of
-// .eh_frame outside of them. Where such a range ends, too: what lies there has no name, but is
-// another function.
+// The starts: of every symbol with a size, the end of the last one, and labels and ranges of
+// .eh_frame outside of symbols. The end of such a range starts a function, too, which has no name.
 static void make(struct table *t)
 {
     u32 end = 0, range = 0;
@@ -434,7 +433,7 @@ static void mark_plt(struct table *t, const struct elf_section *s)
     for (u32 i = 0; i < n; i++) {
         if ((t->start[i] & ~TABLE_PLT) > to)
             start[k++] = t->start[i];
-        else if (t->start[i] == (to | TABLE_PLT)) // one table behind the other
+        else if (t->start[i] == (to | TABLE_PLT)) // adjacent tables
             start[k - 1] |= TABLE_PLT;
     }
     heap_free(t->start, t->room * sizeof(u32));
@@ -449,7 +448,7 @@ static bool section_at(u64 i, struct elf_section *s)
     return i < r.head.shnum && read_at(s, r.head.shoff + i * sizeof(*s), sizeof(*s));
 }
 
-// Of every section with symbols. Whether there is a .symtab.
+// Reads every section with symbols. Whether there is a .symtab.
 static bool read_sections(void)
 {
     u64 n = r.head.shnum;
@@ -484,7 +483,7 @@ static void find_plt(struct table *t)
             mark_plt(t, &s);
 }
 
-// ---- The file with what was stripped ----
+// ---- The file of debug symbols ----
 
 static void put_hex(char *to, const u8 *from, u32 n)
 {
@@ -494,7 +493,7 @@ static void put_hex(char *to, const u8 *from, u32 n)
     }
 }
 
-// /usr/lib/debug/.build-id/ab/cdef.debug, of the note in a segment. False: it is not that note.
+// /usr/lib/debug/.build-id/ab/cdef.debug, from the note in a segment. False: another kind of note.
 static bool debug_name(const struct elf_segment *notes, char *name)
 {
     static const char folder[] = "/usr/lib/debug/.build-id/", suffix[] = ".debug";
@@ -627,7 +626,7 @@ static u64 rules_at(const struct table *t, u32 start)
     u32 lo = 0, hi = t->matches;
     u64 rules = 0;
 
-    while (lo < hi) { // the first that does not lie before
+    while (lo < hi) { // the first one that is not before
         u32 mid = (lo + hi) / 2;
 
         if (t->match[mid].start < start)
@@ -657,7 +656,7 @@ struct function functions_at(u64 addr)
     f.start = m->start;
     t = table_of(f.map);
     at = (u32)(addr - m->start);
-    for (hi = t->count; lo < hi;) { // the first that begins behind it
+    for (hi = t->count; lo < hi;) { // the first one that starts after it
         u32 mid = (lo + hi) / 2;
 
         if ((t->start[mid] & ~TABLE_PLT) <= at)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules for functions (rules.h).
+// Options that select functions by patterns (patterns.h).
 #include "engine/callgraph/patterns.h"
 
 #include "engine/base/nolibc.h"
@@ -43,7 +43,7 @@ bool patterns_has(const char *kinds)
     return false;
 }
 
-// * and ?: the last * takes one more where what follows does not match.
+// Matches * and ?. At a mismatch the last * takes one more character.
 static bool matches(const char *pattern, const char *name)
 {
     const char *star = NULL, *from = NULL;
@@ -77,7 +77,7 @@ u64 patterns_match(const char *name)
     return mask;
 }
 
-// The last that says something of a function holds, one with a pattern before all without.
+// The last matching option wins; one with a pattern precedes all without.
 struct patterns patterns_of(u64 mask)
 {
     struct patterns r = { .recs = 1 };

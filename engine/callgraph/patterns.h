@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the options of contexts say of functions (--separate-callers and its like): a list of rules
-// in the spool, each with a pattern that is held against the names of symbols.
+// The options of contexts that select functions (--separate-callers and its like): a list in the
+// spool, each with a pattern that is matched against the names of symbols.
 #ifndef QUERN_ENGINE_PATTERNS_H
 #define QUERN_ENGINE_PATTERNS_H
 
@@ -9,21 +9,21 @@
 #define PATTERNS_MAX 64
 
 struct patterns {
-    u32 callers, recs; // that tell calls of it apart
+    u32 callers, recs; // callers and levels that distinguish its contexts
     u32 group;
     bool skip, toggle;
-    bool before, after, zero; // parts that are written; and counts forgotten before it
+    bool before, after, zero; // dump before or after it; clear the counts before it
 };
 
-// With the spool mapped.
+// After the spool is mapped.
 void patterns_init(void);
 
-// Whether a pattern has to be held against names at all; whether there is a rule of these kinds.
+// Whether any pattern has to be matched against names; whether there is an option of these kinds.
 bool patterns_any(void);
 bool patterns_has(const char *kinds);
-// Which of them match.
+// The mask of the patterns that match.
 u64 patterns_match(const char *name);
-// What these say, and those without a pattern.
+// The combined options of the patterns in `mask`, and of options without a pattern.
 struct patterns patterns_of(u64 mask);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Stacks that were left (left.h). They lie in two trees: by where they were left, with the highest
-// end below each entry, so that those around an address are found without looking at the others;
-// and by the call that they wait in. What has been copied elsewhere is found by what was called,
-// and the calls before that: stacks that are alike in this are one group, of which one is looked
-// at.
+// Stacks that were left (saved.h), in two trees: by where they were left, with the highest end in
+// the subtree of each entry, so that a search around an address skips the others; and by the call
+// that they wait in. A stack that was copied elsewhere is found by the function that it called
+// last, and the calls before that: stacks that are alike in this form a group, and a search visits
+// one of them.
 //
-// Before, each search went through all stacks: 16,000 coroutines, each of which ran once, took
-// 2.2 s instead of 0.17, and it grew with the square.
+// Before, each search visited all stacks: 16,000 coroutines, each of which ran once, took 2.2 s
+// instead of 0.17, and the time grew with the square.
 #include "engine/callgraph/saved.h"
 
 #include "engine/base/clientmem.h"
@@ -19,7 +19,7 @@ struct saved_group {
     RB_ENTRY(saved_group) node;
 };
 
-u64 saved_looks;
+u64 saved_visits;
 
 static u64 turns;
 
@@ -28,16 +28,16 @@ static int by(u64 a, u64 b)
     return a < b ? -1 : a > b;
 }
 
-// Of several at one place the newest comes first.
+// Of several at one place the newest is first.
 static int by_place(const struct saved *a, const struct saved *b)
 {
-    saved_looks++;
+    saved_visits++;
     return a->sp != b->sp ? by(a->sp, b->sp) : by(b->turn, a->turn);
 }
 
 static int by_call(const struct saved *a, const struct saved *b)
 {
-    saved_looks++;
+    saved_visits++;
     if (a->top_sp != b->top_sp)
         return by(a->top_sp, b->top_sp);
     return a->back != b->back ? by(a->back, b->back) : by(b->turn, a->turn);
@@ -45,7 +45,7 @@ static int by_call(const struct saved *a, const struct saved *b)
 
 static int by_calls(const struct saved_group *a, const struct saved_group *b)
 {
-    saved_looks++;
+    saved_visits++;
     return a->calls.back != b->calls.back ? by(a->calls.back, b->calls.back)
                                           : memcmp(&a->calls, &b->calls, sizeof(a->calls));
 }
@@ -112,7 +112,7 @@ struct saved_calls saved_calls_of(const struct spool_frame *base, const struct s
     return calls;
 }
 
-// Jumps on a stack, and a longjmp within it, are no copies of it.
+// A jump on a stack, or a longjmp within it, does not copy it.
 static bool is_elsewhere(u64 top_sp, u64 behind)
 {
     return behind - 8 - top_sp + SAVED_ABOVE > 2ul * SAVED_ABOVE;
@@ -189,7 +189,7 @@ void saved_remove(struct saved *l)
 {
     u64 end = l->end;
 
-    l->end = 0; // the tree looks at those alone that it moves
+    l->end = 0; // the tree only reads the ends of entries that it moves
     see_upwards(l);
     RB_REMOVE(saved_places, &places, l);
     l->end = end;
@@ -228,7 +228,7 @@ struct saved *saved_near(u64 sp, u64 far)
     for (; l && l->sp <= sp + far; l = RB_NEXT(saved_places, &places, l)) {
         u64 by = sp > l->sp ? sp - l->sp : l->sp - sp;
 
-        saved_looks++;
+        saved_visits++;
         if (sp <= l->end && (by < least || (by == least && l->turn > near->turn))) {
             near = l;
             least = by;
@@ -244,7 +244,7 @@ static struct saved *around(struct saved *l, u64 sp,
 
     if (!l || l->highest < sp)
         return NULL;
-    saved_looks++;
+    saved_visits++;
     if (l->sp > sp)
         return around(RB_LEFT(l, place), sp, is, arg);
     found = around(RB_RIGHT(l, place), sp, is, arg);
@@ -268,13 +268,13 @@ bool saved_between(u64 sp, u64 from)
     return l && l->sp < from;
 }
 
-// Of a group the newest that was left elsewhere.
+// The newest of a group that was left elsewhere.
 static struct saved *moved_of(const struct saved_group *g, u64 behind)
 {
     struct saved *l = are_there(&g->calls, behind) ? g->newest : NULL;
 
-    for (saved_looks++; l && !is_elsewhere(l->top_sp, behind); l = l->older)
-        saved_looks++;
+    for (saved_visits++; l && !is_elsewhere(l->top_sp, behind); l = l->older)
+        saved_visits++;
     return l;
 }
 

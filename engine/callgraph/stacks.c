@@ -9,17 +9,17 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
-// A program may have several stacks, and go from one to the next by setting the stack pointer:
-// coroutines. Each has frames and totals of its own, which are put aside while it is left, in the
-// spool, and taken up again, by whichever thread, when the stack pointer becomes what it was then.
+// A program may have several stacks, and switch between them by setting the stack pointer:
+// coroutines. Each stack has its own frames and totals. They are saved in the spool when the stack
+// is left, and restored, by any thread, when the stack pointer returns to its old value.
 //
-// A function that only calls another one on a second stack stays its caller, which is a bridge:
-// only control that goes on there without a call is the second stack's. What has been called over a
+// A function that only calls another one on a second stack stays its caller; this is a bridge: only
+// control that continues there without a call belongs to the second stack. What was called over a
 // bridge ends with it: when control comes back, or leaves for a third stack (Go's scheduler).
 
-#define STACK_ROOM 16384 // so little further down may be room on the same stack
-#define STACK_ARGS 128   // and of arguments that a call took from the stack may have been there
-#define STACK_NEAR 4096  // what is left and taken up may differ by what the switch pushes
+#define STACK_ROOM 16384 // this little further down may be space on the same stack
+#define STACK_ARGS 128   // bytes of arguments that a call may have popped
+#define STACK_NEAR 4096  // the stack pointers may differ by what the switch pushes
 
 struct record_list {
     struct saved **left;
@@ -37,7 +37,7 @@ static u32 list_of(u64 bytes)
     return (u32)__builtin_ctzl(bytes);
 }
 
-// It is free: its frames have been taken up. @holds(stacks.lock)
+// Frees a record: its frames have been restored. @holds(stacks.lock)
 static void saved_free(struct saved *l)
 {
     struct record_list *list = &stacks.free[list_of(l->at->bytes)];
@@ -56,7 +56,7 @@ static void saved_free(struct saved *l)
     list->left[list->count++] = l;
 }
 
-// A stack whose record has room for so many bytes of frames; NULL when there is none left.
+// A stack whose record has space for `bytes` bytes of frames; NULL when there is no memory.
 // @holds(stacks.lock)
 static struct saved *saved_take(u64 bytes)
 {
@@ -84,8 +84,8 @@ static void copy_words(u64 *to, const u64 *from, u64 bytes)
         to[i] = from[i];
 }
 
-// What replays keep of the frames goes with them, and what each is then is complete.
-static void late_put_aside(struct thread *t, struct spool_saved *s, u64 bytes)
+// The replay's totals of the frames are saved with them, and each is complete then.
+static void late_save(struct thread *t, struct spool_saved *s, u64 bytes)
 {
     copy_words(s->totals + frames.often, frames_late_totals(t) + frames.often,
                (frames.events - frames.often) * 8ul);
@@ -111,8 +111,8 @@ static void late_take_up(struct thread *t, u64 bytes)
     }
 }
 
-// So many functions are open more, or less, as the frames of a stack say.
-static void open_again(struct thread *t, u64 last, u64 by)
+// Adds `by` to the open functions of a stack's frames.
+static void adjust_depths(struct thread *t, u64 last, u64 by)
 {
     u64 base = frames_base(t->slot);
 
@@ -124,9 +124,9 @@ static void open_again(struct thread *t, u64 last, u64 by)
     }
 }
 
-// What is about to be put aside of o's frames, up to that of its bridge k, beyond which it has gone
-// on; NULL: there is no room. @holds(stacks.lock)
-static struct saved *left_make(struct thread *o, u32 k, u64 sp)
+// The stack in which o's frames up to its bridge k, which it has crossed, will be saved; NULL: no
+// space. @holds(stacks.lock)
+static struct saved *saved_make(struct thread *o, u32 k, u64 sp)
 {
     const struct thread_own *own = thread_own(o);
     u64 base = frames_base(o->slot);
@@ -146,7 +146,7 @@ static struct saved *left_make(struct thread *o, u32 k, u64 sp)
 
 static void stack_put_aside(struct thread *t, u32 k)
 {
-    struct saved *l = left_make(t, k, thread_own(t)->bridge[k].from);
+    struct saved *l = saved_make(t, k, thread_own(t)->bridge[k].from);
     u64 bytes = t->counters[frames.top] + frames.frame - frames_base(t->slot);
 
     if (!l) {
@@ -156,13 +156,13 @@ static void stack_put_aside(struct thread *t, u32 k)
     }
     copy_words(l->at->totals, frames_totals(t), frames.events * 8ul);
     if (tb_config.defer)
-        late_put_aside(t, l->at, bytes);
+        late_save(t, l->at, bytes);
     l->at->frames = bytes;
     saved_add(l);
-    open_again(t, t->counters[frames.top], ~0ul);
+    adjust_depths(t, t->counters[frames.top], ~0ul);
 }
 
-// Which bridge was crossed before the last one; that one, when there is none.
+// The bridge crossed before the last one; that one, if there is none.
 static u32 bridge_before(const struct thread *t)
 {
     const struct thread_own *own = thread_own(t);
@@ -173,9 +173,9 @@ static u32 bridge_before(const struct thread *t)
     return own->bridges - 1;
 }
 
-// The client leaves its stack, as the last bridge says; what was called over the one before ends.
-// Where there is no room for the frames, they end, too, and so does this thread's part in those
-// that another thread has taken up.
+// The client leaves its stack over the last bridge; what was called over the one before ends.
+// Without space for the frames they end, too, and so does this thread's part in those that another
+// thread has restored.
 static void stack_leave(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
@@ -198,7 +198,7 @@ static void stack_leave(struct thread *t)
     lock_drop(&stacks.lock);
 }
 
-// A function begins on a stack that nobody has seen.
+// A function starts on a new stack.
 static void stack_begin(struct thread *t, u64 sp, u64 target)
 {
     u64 base = frames_base(t->slot);
@@ -210,8 +210,8 @@ static void stack_begin(struct thread *t, u64 sp, u64 target)
     frames_fill_root(t, f);
 }
 
-// Whether the stack of f, the last call of one whose first frame is `base`, has been copied
-// elsewhere, and control that is to be at target with stack pointer sp returns there.
+// Whether the stack of f, its last call, with first frame `base`, has been copied elsewhere, and
+// control that continues at target with stack pointer sp returns there.
 static bool stack_moved(const struct spool_frame *base, const struct spool_frame *f, u64 target,
                         u64 sp)
 {
@@ -223,7 +223,7 @@ static bool stack_moved(const struct spool_frame *base, const struct spool_frame
     return saved_calls_moved(&calls, f->sp, target, sp);
 }
 
-// All calls from f on, downwards, that lie on its stack have been moved with it.
+// Moves all calls from f downwards that are on its stack.
 static void stack_move(struct thread *t, struct spool_frame *f, u64 by)
 {
     const struct spool_frame *base = (const struct spool_frame *)frames_base(t->slot);
@@ -238,8 +238,8 @@ static void stack_move(struct thread *t, struct spool_frame *f, u64 by)
     t->calls_end += by;
 }
 
-// Whether a stack's call is open, at or behind f, that has its frame around `behind` and is of this
-// function. Jumps on it have the same stack pointer.
+// Whether the stack has an open call, at f or after it, of this function, whose frame contains
+// `behind`. Jumps on it have the same stack pointer.
 static bool is_open(const struct spool_frame *base, const struct spool_frame *f, u64 function,
                     u64 behind)
 {
@@ -256,21 +256,21 @@ static bool is_open(const struct spool_frame *base, const struct spool_frame *f,
 
 // Where control goes on.
 struct place {
-    u64 sp;             // what the stack pointer was set to
-    u64 target, behind; // and where it is then
+    u64 sp;             // the value to which the stack pointer was set
+    u64 target, behind; // and its value there
     u64 function;       // that of target
 };
 
-// Whether a stack that was left has such a call where the stack pointer was set to.
-static bool left_is_open(const struct saved *l, const void *arg)
+// Whether a saved stack has such a call at the new stack pointer.
+static bool saved_is_open(const struct saved *l, const void *arg)
 {
     const struct place *to = arg;
 
     return is_open((const struct spool_frame *)(l->at + 1), saved_top(l), to->function, to->behind);
 }
 
-// The client goes on with a stack that it has left, and is on none now.
-static void stack_take_up(struct thread *t, struct saved *l)
+// The client continues on a saved stack, and is on none now.
+static void stack_restore(struct thread *t, struct saved *l)
 {
     struct thread_own *own = thread_own(t);
     u64 base = frames_base(t->slot);
@@ -283,7 +283,7 @@ static void stack_take_up(struct thread *t, struct saved *l)
     if (tb_config.defer)
         late_take_up(t, l->at->frames);
     t->counters[frames.top] = base + l->at->frames - frames.frame;
-    open_again(t, t->counters[frames.top], 1);
+    adjust_depths(t, t->counters[frames.top], 1);
     t->calls_end = l->end;
     lock_take(&stacks.lock);
     for (u32 i = 0; i < l->bridges; i++) {
@@ -295,7 +295,7 @@ static void stack_take_up(struct thread *t, struct saved *l)
     lock_drop(&stacks.lock);
 }
 
-// Bridge k, and those behind it, are over.
+// Ends bridge k and those after it.
 static void bridge_drop(struct thread *t, u32 k)
 {
     lock_take(&stacks.lock);
@@ -303,9 +303,9 @@ static void bridge_drop(struct thread *t, u32 k)
     lock_drop(&stacks.lock);
 }
 
-// Those are over whose call has ended. But one whose near side is another thread's is until this
-// one has left it.
-static void bridges_look(struct thread *t)
+// Ends the bridges whose call has ended. But if another thread has the near side of a bridge, the
+// bridge lasts until this one has left it.
+static void bridges_update(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
     u64 top = t->counters[frames.top];
@@ -318,13 +318,13 @@ static void bridges_look(struct thread *t)
     }
 }
 
-// The last bridge that is still open; NULL: there is none. What was perhaps room is none when
-// a call has been made there.
+// The last bridge that is still open; NULL: there is none. A change that may have made space was
+// not that when a call has been made there.
 static struct thread_bridge *bridge_last(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
 
-    bridges_look(t);
+    bridges_update(t);
     for (u32 k = own->bridges; k-- > 0;)
         if (!own->bridge[k].maybe || t->counters[frames.top] == own->bridge[k].last)
             return &own->bridge[k];
@@ -341,8 +341,9 @@ static bool is_near(u64 x, u64 y)
     return x + STACK_NEAR >= y && x <= y + STACK_NEAR;
 }
 
-// Without room the first is forgotten that is perhaps none, or else that is this thread's own.
-static u32 bridge_forgotten(const struct thread_own *own)
+// If the table is full, drops the first bridge that may be none, or else the first one of this
+// thread's own.
+static u32 bridge_to_drop(const struct thread_own *own)
 {
     for (u32 k = 0; k < own->bridges; k++)
         if (own->bridge[k].maybe && !own->bridge[k].taken)
@@ -350,7 +351,7 @@ static u32 bridge_forgotten(const struct thread_own *own)
     return own->bridge[0].taken && !own->bridge[1].taken;
 }
 
-// The last of these is not known to be one yet: a call will say.
+// The last one is not known to be a bridge yet: a call will tell.
 static void bridge_begin(struct thread *t, u64 from, u64 to, bool maybe)
 {
     struct thread_own *own = thread_own(t);
@@ -358,11 +359,11 @@ static void bridge_begin(struct thread *t, u64 from, u64 to, bool maybe)
 
     lock_take(&stacks.lock);
     if (own->bridges && own->bridge[own->bridges - 1].maybe &&
-        own->bridge[own->bridges - 1].last == top) // nothing has come of it
+        own->bridge[own->bridges - 1].last == top) // it was no bridge
         own->bridges--;
     if (own->bridges == THREAD_BRIDGES) {
         own->bridges--;
-        for (u32 k = bridge_forgotten(own); k < own->bridges; k++)
+        for (u32 k = bridge_to_drop(own); k < own->bridges; k++)
             own->bridge[k] = own->bridge[k + 1];
     }
     own->bridge[own->bridges++] =
@@ -370,7 +371,8 @@ static void bridge_begin(struct thread *t, u64 from, u64 to, bool maybe)
     lock_drop(&stacks.lock);
 }
 
-// What was called over bridge k ends; it is what led from the function on top then.
+// What was called over bridge k ends. Returns the edge that led from the function that is on top
+// then.
 static const struct spool_edge *bridge_end(struct thread *t, u32 k)
 {
     const struct spool_frame *last = NULL;
@@ -384,8 +386,8 @@ static const struct spool_edge *bridge_end(struct thread *t, u32 k)
     return last ? frames_edge(last) : NULL;
 }
 
-// Whether control that is to be at target has come back over a bridge, or to where that stack has
-// been copied to; *last: as bridge_end().
+// Whether control that continues at target has come back over a bridge, or to where that stack has
+// been copied; *last: as bridge_end().
 static bool bridge_back(struct thread *t, u64 target, u64 behind, bool moved,
                         const struct spool_edge **last)
 {
@@ -405,13 +407,13 @@ static bool bridge_back(struct thread *t, u64 target, u64 behind, bool moved,
     return false;
 }
 
-// -- stacks that are left while their threads are still at work beyond a bridge --
+// -- stacks that are left while their threads still work beyond a bridge --
 //
-// Another thread may take up such a stack at once. Both then have its calls open, and each pays for
-// what it does: the one beyond the bridge until that ends, the other from there on. So neither has
-// to know what the other one has counted, or simulated.
+// Another thread may continue on such a stack at once. Both then have its calls open, and each pays
+// for its own work: the one beyond the bridge until that ends, the other from there on. So neither
+// has to know what the other has counted, or simulated.
 
-// Whether o has left, over its bridge k, the stack that control goes on with.
+// Whether o has left, over its bridge k, the stack on which control continues.
 static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 behind, bool moved)
 {
     const struct thread_bridge *b = &thread_own(o)->bridge[k];
@@ -420,7 +422,8 @@ static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 beh
 
     if (b->taken || b->maybe || top < b->last || f->sp < b->from)
         return false;
-    // one that it is just about to cross is none, where others are open: what is beyond these ends
+    // a bridge that it is about to cross does not count if others are open: what is beyond these
+    // ends
     for (u32 i = 0; i < k && top == b->last; i++)
         if (!thread_own(o)->bridge[i].maybe)
             return false;
@@ -429,19 +432,19 @@ static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 beh
     return b->from == sp || (f->sp == behind - 8 && saved_return(f) == target);
 }
 
-// Its calls begin to cost anew.
+// Its calls start to cost now.
 static struct saved *parked_take(struct thread *o, u32 k)
 {
     struct thread_own *own = thread_own(o);
     u64 bytes = own->bridge[k].last + frames.frame - frames_base(o->slot);
-    struct saved *l = left_make(o, k, own->bridge[k].from);
+    struct saved *l = saved_make(o, k, own->bridge[k].from);
 
     if (!l)
         return NULL;
     memset(l->at->totals, 0, sizeof(l->at->totals));
     frames_zero((u64)(l->at + 1), (u64)(l->at + 1) + bytes);
     l->at->frames = bytes;
-    for (u32 i = 0; i <= k; i++) // those before it are on that stack
+    for (u32 i = 0; i <= k; i++) // the bridges before it are on that stack
         own->bridge[i].taken = true;
     return l;
 }
@@ -462,38 +465,38 @@ static struct saved *parked_find(const struct thread *t, u64 sp, u64 target, u64
 }
 
 enum left_how {
-    LEFT_THERE, // at that place, or by a call that returns from there
-    LEFT_OPEN,  // the function has a call there
-    LEFT_NEAR,
-    LEFT_MOVED,
+    SAVED_THERE, // there, or by a call that returns from there
+    SAVED_OPEN,  // the function has a call there
+    SAVED_NEAR,
+    SAVED_MOVED,
 };
 
-// The stack that control goes on with, or NULL; it is no longer among those that were left.
-static struct saved *left_take(const struct thread *t, const struct place *to, enum left_how how)
+// The stack on which control continues, or NULL; it is removed from the saved ones.
+static struct saved *find_saved(const struct thread *t, const struct place *to, enum left_how how)
 {
     struct saved *l = NULL;
 
     lock_take(&stacks.lock);
     switch (how) {
-    case LEFT_THERE:
+    case SAVED_THERE:
         l = saved_called(to->target, to->behind);
         if (!l)
             l = saved_at(to->sp);
         break;
-    case LEFT_OPEN: l = saved_around(to->sp, left_is_open, to); break;
-    case LEFT_NEAR: l = saved_near(to->sp, STACK_NEAR); break;
-    case LEFT_MOVED: l = saved_moved(to->target, to->behind); break;
+    case SAVED_OPEN: l = saved_around(to->sp, saved_is_open, to); break;
+    case SAVED_NEAR: l = saved_near(to->sp, STACK_NEAR); break;
+    case SAVED_MOVED: l = saved_moved(to->target, to->behind); break;
     }
     if (l)
         saved_remove(l);
-    else if (how == LEFT_THERE || how == LEFT_MOVED)
-        l = parked_find(t, to->sp, to->target, to->behind, how == LEFT_MOVED);
+    else if (how == SAVED_THERE || how == SAVED_MOVED)
+        l = parked_find(t, to->sp, to->target, to->behind, how == SAVED_MOVED);
     lock_drop(&stacks.lock);
     return l;
 }
 
-// Whether the stack pointer is, seen from f downwards, where a call that has been left would have
-// come back to, or where a function began.
+// Whether the stack pointer is, from f downwards, where a call that was left would have returned
+// to, or where a function starts.
 static bool sp_fits(const struct spool_frame *f, u64 sp)
 {
     const struct spool_frame *left = NULL;
@@ -503,14 +506,14 @@ static bool sp_fits(const struct spool_frame *f, u64 sp)
     return f->sp == sp || (left && sp - 8 - left->sp <= STACK_ARGS);
 }
 
-// Whether control stays on the stack that it was on: where it goes to, there are frames that fit.
+// Whether control stays on its stack: there are frames that fit.
 static bool stays(const struct thread *t, const struct spool_frame *f, const struct place *to)
 {
     return sp_fits(f, to->behind) ||
            is_open((const struct spool_frame *)frames_base(t->slot), f, to->function, to->behind);
 }
 
-// Whether it goes out of a signal's handler on a stack of its own.
+// Whether control leaves a signal handler on a stack of its own.
 static bool signal_left(struct thread *t, const struct place *to, bool maybe)
 {
     const struct spool_frame *f = frames_top(t);
@@ -527,18 +530,18 @@ static bool signal_left(struct thread *t, const struct place *to, bool maybe)
     return true;
 }
 
-// Whether control is where it was, or above; *l: if not, the stack that it goes on with, where that
-// is known without a doubt.
+// Whether control is on its old stack; *l: if not, the stack on which it continues, if that is
+// certain.
 static bool stack_stays(struct thread *t, const struct place *to, bool direct, struct saved **l)
 {
     const struct thread_bridge *b = bridge_last(t);
     bool up = b->to > b->from, maybe = b->maybe;
 
-    *l = left_take(t, to, LEFT_THERE);
+    *l = find_saved(t, to, SAVED_THERE);
     if (!*l && maybe && up && stays(t, frames_top(t), to))
         return true;
     if (!*l)
-        *l = left_take(t, to, LEFT_OPEN);
+        *l = find_saved(t, to, SAVED_OPEN);
     return !*l && maybe && (direct || (!up && stays(t, frames_top(t), to)));
 }
 
@@ -556,13 +559,13 @@ bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
         bridge_drop(t, thread_own(t)->bridges - 1);
         return false;
     }
-    // many stacks look alike: only when none was left right there
+    // many stacks look alike: only if none was left exactly there
     if (!l && bridge_back(t, target, behind, true, last))
         return false;
-    if (!l && (l = left_take(t, &to, LEFT_MOVED)))
+    if (!l && (l = find_saved(t, &to, SAVED_MOVED)))
         moved = true;
     if (!l && to.function != target)
-        l = left_take(t, &to, LEFT_NEAR);
+        l = find_saved(t, &to, SAVED_NEAR);
     b = &thread_own(t)->bridge[bridge_before(t)];
     if (!l && b->last < t->counters[frames.top] && !b->taken && is_near(to.sp, b->from) &&
         to.function != target) {
@@ -571,13 +574,13 @@ bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
     }
     stack_leave(t);
     if (l)
-        stack_take_up(t, l);
+        stack_restore(t, l);
     if (moved)
         stack_move(t, frames_top(t), behind - 8 - frames_top(t)->sp);
     *last = l ? frames_unwind(t, behind) : NULL;
     if (l && (frames_top(t)->sp != ~0ul || to.function != target))
         return false;
-    if (l) // another function, where one was that has ended
+    if (l) // another function, in the place of one that has ended
         while (t->counters[frames.top] >= frames_base(t->slot))
             frames_pop(t->counters);
     stack_begin(t, behind, target);
@@ -619,8 +622,8 @@ static bool any(const struct saved *l, const void *arg)
     return true;
 }
 
-// Whether sp, which lies below `from`, is known to be on another stack: one that was left has calls
-// there, or between the two.
+// Whether sp, below `from`, is known to be on another stack: a saved one has calls there, or
+// between the two.
 static bool is_left_around(u64 sp, u64 from)
 {
     bool is;
@@ -631,7 +634,7 @@ static bool is_left_around(u64 sp, u64 from)
     return is;
 }
 
-// Whether sp lies in the frame of the function that has begun bridge b.
+// Whether sp is in the frame of the function that started bridge b.
 static bool is_back(const struct thread *t, const struct thread_bridge *b, u64 sp)
 {
     u64 end = ((const struct spool_frame *)b->last)->sp;
@@ -651,7 +654,7 @@ const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then)
         bridge_drop(t, bridge_number(t, b));
         return frames_unwind(t, sp);
     }
-    // back within its own frame, whatever was left there by who is no more
+    // back within its own frame; saved stacks there are dead
     if (then != STACKS_LEAVES && sp > from && sp <= frames_top(t)->sp && frames_top(t)->sp <= end)
         return NULL;
     there = is_left_at(sp);
@@ -667,15 +670,14 @@ const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then)
         bridge_begin(t, from, sp, false);
         return NULL;
     }
-    // up, the way out of functions: where to is known with the jump
+    // up: functions are left; the jump tells the target
     if (sp > from && (then == STACKS_CALLS || (then == STACKS_STAYS && sp_fits(frames_top(t), sp))))
         return frames_unwind(t, sp);
     bridge_begin(t, from, sp, true);
     return NULL;
 }
 
-// What is below a bridge is not on the stack that sp is on, unless that is back already, by way of
-// a frame pointer.
+// Frames below a bridge are not on sp's stack, unless sp is back already, by a frame pointer.
 const struct spool_edge *stacks_unwind(struct thread *t, u64 sp)
 {
     const struct thread_bridge *b = bridge_last(t);

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: MIT
-// --calls=yes: the stacks that a program goes to and from by setting the stack pointer, and whose
-// calls are open on each. Used by calls.c alone.
-#ifndef QUERN_ENGINE_COUNT_STACKS_H
-#define QUERN_ENGINE_COUNT_STACKS_H
+// --calls=yes: the stacks between which a program switches by setting the stack pointer, and whose
+// calls are open on each. Only calls.c uses this file.
+#ifndef QUERN_ENGINE_CALLGRAPH_STACKS_H
+#define QUERN_ENGINE_CALLGRAPH_STACKS_H
 
 #include "engine/callgraph/frames.h"
 
-// In the forked child; of a thread that begins, or ends.
+// In a forked child; when a thread starts or ends.
 void stacks_fork_child(const struct thread *t);
 void stacks_thread(struct thread *t);
 
-// What the block does in which the stack pointer was set.
+// What the block that set the stack pointer does then.
 enum stacks_then {
     STACKS_STAYS, // in its function
     STACKS_CALLS,
     STACKS_LEAVES, // by a jump or a return
 };
 
-// The stack pointer was set, and was calls_sp: the way out of functions (the edge of the last of
-// them is returned, else NULL), or to another stack, or room on the same. Where that is not known
-// yet, the next call, jump or return says.
+// The stack pointer was set, and was calls_sp before: functions were left (returns the edge of the
+// last of them, else NULL), or the stack was switched, or space was made on the same stack. If that
+// is not known yet, the next call, jump or return tells.
 const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then);
 
 // frames_unwind(), on the stack that the thread is on.
 const struct spool_edge *stacks_unwind(struct thread *t, u64 sp);
 
-// Whether the function on top has set the stack pointer, perhaps to another stack, and nothing else
-// has happened since. calls: and is certain to have.
+// Whether the top function has set the stack pointer, perhaps to another stack, and nothing else
+// has happened since. calls: whether it is certain to have.
 bool stacks_elsewhere(struct thread *t, u64 sp, bool calls);
 
-// Then control goes on at target without a call behind it, on the stack to which the stack pointer
-// was set; it is `behind` there. direct: the jump knows no other target. Whether a function begins
-// on it. `*last`: where from, if functions have been left.
+// Then control continues at target without a call, on the stack to which the stack pointer was set,
+// where it is `behind`. direct: the jump has no other target. Returns whether a function starts
+// there. `*last`: the source, if functions have been left.
 bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
                    const struct spool_edge **last);
 
-// What was left has cost nothing.
+// Clears the costs of saved stacks.
 void stacks_zero(void);
 
 #endif

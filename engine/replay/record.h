@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The format of a fragment's records (recordbuf.h), and the static description of a block:
 // translate/recording.c makes it once.
-#ifndef QUERN_ENGINE_COUNT_RECORD_H
-#define QUERN_ENGINE_COUNT_RECORD_H
+#ifndef QUERN_ENGINE_REPLAY_RECORD_H
+#define QUERN_ENGINE_REPLAY_RECORD_H
 
 #include "engine/base/types.h"
 

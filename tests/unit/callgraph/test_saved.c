@@ -287,9 +287,9 @@ static void test_moved(void **state)
 
 static u64 looks(void)
 {
-    u64 n = saved_looks;
+    u64 n = saved_visits;
 
-    saved_looks = 0;
+    saved_visits = 0;
     return n;
 }
 
