@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The cold part of the branch predictors: forgetting. See branch.h.
+// The cold part of the branch predictors: reset. See branch.h.
 #include "sim/branch.h"
 
 void sim_branch_init(struct sim_branch *b)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The branch predictors of a machine of 2004, as Cachegrind simulates them: conditional branches
-// by two-bit counters found by global history and address, indirect ones by the last target seen
-// at an address. Returns and direct jumps are taken to be predicted, they do not come here.
+// The branch predictors of a machine of 2004, as Cachegrind simulates them: conditional branches by
+// two-bit counters indexed by global history and address, indirect ones by the last target seen at
+// an address. Returns and direct jumps count as predicted; they do not come here.
 //
 // Pure arithmetic, as cache.h: no I/O, no globals, no allocation, no libc. Called by the engine for
-// every branch and by the tests. An all-zero struct sim_branch is the state at the start, so fresh
-// memory needs no initialisation; there is no other.
+// every branch and by the tests. An all-zero struct sim_branch is the initial state, so fresh
+// memory needs no initialisation.
 #ifndef QUERN_SIM_BRANCH_H
 #define QUERN_SIM_BRANCH_H
 
@@ -24,7 +24,7 @@ struct sim_branch {
     uint64_t history; // the last outcomes, the latest in bit 0; only the low 7 bits are ever set
 };
 
-// The conditional branch at addr went one way or the other; true when that was not predicted. @hot
+// The conditional branch at addr was taken or not; true if it was mispredicted. @hot
 static inline bool sim_branch_cond(struct sim_branch *b, uint64_t addr, bool taken)
 {
     uint8_t *counter = &b->counter[b->history << SIM_BRANCH_ADDR_BITS |
@@ -39,7 +39,7 @@ static inline bool sim_branch_cond(struct sim_branch *b, uint64_t addr, bool tak
     return predicted != taken;
 }
 
-// The indirect call or jump at addr went to target; true when that was not predicted. @hot
+// The indirect call or jump at addr went to target; true if it was mispredicted. @hot
 static inline bool sim_branch_indirect(struct sim_branch *b, uint64_t addr, uint64_t target)
 {
     uint64_t *last = &b->target[addr & (SIM_BRANCH_TARGETS - 1)];
@@ -49,7 +49,7 @@ static inline bool sim_branch_indirect(struct sim_branch *b, uint64_t addr, uint
     return miss;
 }
 
-// Everything forgotten.
+// Resets all state.
 void sim_branch_init(struct sim_branch *b);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The cold part of the cache simulator: geometries, storage, and the search of a set beyond its
-// most recent way. See cache.h for what it is and for what may not come in here.
+// most recent way. See cache.h for its rules.
 #include "sim/cache.h"
 
 static bool is_power_of_two(uint64_t n)
@@ -122,8 +122,8 @@ void sim_cache_init(struct sim_cache *c, const struct sim_geometry *g, void *sto
         c->tags[i] = 0;
 }
 
-// Way 0 is known to be another line. Each tag is carried one way down until the wanted one or the
-// end of the set is met: the search and the move to the front are one pass.
+// Way 0 is known to be another line. Each tag moves one way down until the wanted one or the end of
+// the set is found: the search and the move to the front are one pass.
 #define SEARCH(name, type)                          \
     bool name(type *ways, uint32_t assoc, type tag) \
     {                                               \

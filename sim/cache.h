@@ -2,14 +2,14 @@
 //
 // One level of a simulated cache: set-associative, least recently used, write-allocate, the set
 // chosen by the middle bits of the address. The engine calls it inside the profiled process, the
-// tests call it hosted: the same lines run in both.
+// tests call it hosted: both compile the same lines.
 //
 // Pure arithmetic: no I/O, no globals, no allocation (the caller gives the storage), no floating
-// point, no libc. It may not learn what a reference is for: instruction, read or write, which
-// level comes next, who locks what, are the caller's affair.
+// point, no libc. It may not know what a reference is for: instruction, read or write, the next
+// level, and locks are up to the caller.
 //
-// The idea: each set is kept in order of use, way 0 the most recent. A reference to way 0 changes
-// nothing at all, so that test is the inline part and everything else is out of line.
+// The idea: each set is in order of use, way 0 the most recent. A reference to way 0 changes
+// nothing, so that test is inline and everything else is out of line.
 #ifndef QUERN_SIM_CACHE_H
 #define QUERN_SIM_CACHE_H
 
@@ -44,12 +44,12 @@ int sim_geometry_check(const struct sim_geometry *g);
 // A sentence without a full stop for a result of sim_geometry_check; never NULL, static storage.
 const char *sim_geometry_reason(int fault);
 
-// The valid geometry that is nearest to what a processor says of itself; g itself when it is
-// valid. The rule, in this order: a line that cannot be is replaced by the nearest power of two
-// from SIM_LINE_MIN on; the number of sets becomes the nearest power of two by ratio (half-way
-// goes down); the associativity becomes what then comes closest to the size (half-way goes up, at
-// least 1). So the capacity is kept, exactly if the sets divide it, and the associativity gives
-// way: 480 MB 16-way of 64-byte lines has 491520 sets; 524288 sets 15-way have the same 480 MB.
+// The valid geometry that is nearest to what a processor reports; g itself if it is valid. The
+// rule, in this order: an invalid line size is replaced by the nearest power of two from
+// SIM_LINE_MIN on; the number of sets becomes the nearest power of two by ratio (half-way goes
+// down); the associativity becomes what then comes closest to the size (half-way goes up, at least
+// 1). So the capacity stays, exactly if the sets divide it, and the associativity changes: 480 MB
+// 16-way of 64-byte lines has 491520 sets; 524288 sets 15-way have the same 480 MB.
 //
 // DIFFERS: Cachegrind finds another one (3.19 makes 512 MB 2-way of 384 MB 1-way, we 512 MB 1-way).
 struct sim_geometry sim_geometry_nearest(const struct sim_geometry *g);
@@ -80,7 +80,7 @@ size_t sim_cache_bytes(const struct sim_geometry *g);
 void sim_cache_init(struct sim_cache *c, const struct sim_geometry *g, void *storage);
 void sim_cache_init_zeroed(struct sim_cache *c, const struct sim_geometry *g, void *storage);
 
-// The out of line part of sim_cache_touch: tag is not in way 0 of the set that begins at ways.
+// The out-of-line part of sim_cache_touch: tag is not in way 0 of the set at ways.
 bool sim_cache_search(uint64_t *ways, uint32_t assoc, uint64_t tag);
 
 // The line that holds address a, made the most recent of its set; true when it was not there. @hot
@@ -129,11 +129,10 @@ static inline uint32_t sim_cache_set(const struct sim_cache *c, uint64_t line_nu
     return (uint32_t)(line_number & c->set_mask);
 }
 
-// -- tags of 32 bits
-// -------------------------------------------------------------------------------
+// -- tags of 32 bits --
 //
 // The same cache in half the memory: a tag is the line's number divided by the number of sets, plus
-// 1. For last-level caches, whose tags would otherwise not stay in the host's own caches.
+// 1. For last-level caches, whose wider tags would not fit the host's own caches.
 struct sim_narrow {
     uint32_t *tags; // as sim_cache's
     uint64_t set_mask;
@@ -147,8 +146,8 @@ struct sim_narrow {
 // Whether every address below 2^bits has a tag of 32 bits.
 bool sim_narrow_fits(const struct sim_geometry *g, uint32_t bits);
 
-// Bytes of its storage. Sets of 9 to 32 ways begin at multiples of 64 bytes if that does, so that
-// the host's own caches bring no line for the half of a set.
+// Bytes of its storage. Sets of 9 to 32 ways are aligned to 64 bytes if the storage is, so that a
+// set does not share a line of the host's caches with another one.
 size_t sim_narrow_bytes(const struct sim_geometry *g);
 
 // An empty cache in storage of sim_narrow_bytes() zeroed bytes, aligned to 4.
@@ -184,7 +183,7 @@ static inline bool sim_narrow_ref(struct sim_narrow *c, uint64_t addr, uint32_t 
     return miss;
 }
 
-// What is in `from` goes to `to`, an empty cache of the same geometry, in the same order.
+// Copies the contents of `from` to `to`, an empty cache of the same geometry, in the same order.
 void sim_narrow_widen(const struct sim_narrow *from, struct sim_cache *to);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a reference does when its hint does not lead to its line (stamps.h).
+// A reference whose hint is wrong (stamps.h).
 #include "sim/stamps.h"
 
 void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint32_t stride,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// One level of a simulated cache, as cache.h has it, with stamps in place of an order of ways: a
-// hit notes the time in the way that it meets, and a miss takes the place of the least recent
-// stamp. Least recently used exactly, as long as no two lines of a set get the same stamp. Where a
-// line was met last is noted in a table of hints; a hint may be out of date: the tag decides. So a
-// hit is a compare and a store, which is what the engine makes of it in generated code
-// (engine/replay/routine.c).
+// One level of a simulated cache, as cache.h, with time stamps in place of an order of ways: a hit
+// stores the time in its way, and a miss replaces the way with the least stamp. Exactly least
+// recently used, as long as no two lines of a set get the same stamp. A table of hints has the way
+// in which each line was last found; a hint may be stale: the tag decides. So a hit is a compare
+// and a store, which the engine generates as code (engine/replay/routine.c).
 //
 // Pure arithmetic, as cache.h.
 #ifndef QUERN_SIM_STAMPS_H
@@ -13,13 +12,13 @@
 
 #include "sim/cache.h"
 
-#define SIM_STAMPS_MAX   65536u // ways of all sets: what a hint can say
+#define SIM_STAMPS_MAX   65536u // ways of all sets: the range of a hint
 #define SIM_STAMPS_HINTS 8192u
-// Tag of an empty way: an address that no processor takes.
+// Tag of an empty way: an address that no processor accepts.
 #define SIM_STAMPS_EMPTY UINT64_C(0x8051756e72000000)
 
-// Way w of set s is number s * stride + w; a tag is the address of its line. What lies between two
-// sets is empty and has the latest stamp.
+// Way w of set s has number s * stride + w; a tag is the address of its line. Ways between two sets
+// are empty and have the latest stamp.
 struct sim_stamps {
     uint64_t *tags, *stamps;
     uint16_t *hints; // by the line's number, modulo SIM_STAMPS_HINTS
@@ -38,12 +37,12 @@ static inline bool sim_stamps_fits(const struct sim_geometry *g)
 void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint32_t stride,
                      uint64_t *tags, uint64_t *stamps, uint16_t *hints);
 
-// The line that holds address a is used at `now`, which is later than every time before; true when
-// it was not there.
+// Uses the line of address a at `now`, which is later than all times before; true if it was not in
+// the cache.
 bool sim_stamps_touch(struct sim_stamps *c, uint64_t a, uint64_t now);
 
-// The same for the set that begins at way `first`, with tags that the caller has made of lines; the
-// way where it is now, and after a miss the tag that was there (of 64 bits, some).
+// The same for the set that starts at way `first`, with tags computed by the caller. Returns the
+// line's way and, after a miss, the old tag (the low half of one of 64 bits).
 struct sim_stamps_way {
     uint32_t way;
     bool miss;

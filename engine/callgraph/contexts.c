@@ -74,7 +74,7 @@ static struct places {
 
 _Static_assert(NODES_MAX < NEAR_NODE, "all have a number");
 
-static u64 *places_near;
+static u64 *recent_places;
 
 static bool grouped, skips_direct; // from the options
 static u32 off_at; // counter: nothing is collected; the totals at that time follow it
@@ -86,7 +86,7 @@ void contexts_init(void)
     off_at = tb_config.calls_top + 1 + tb_config.calls_events;
     nodes = heap_pages(NODES_MAX * sizeof(*nodes));
     known = heap_pages(KNOWN_SLOTS * sizeof(struct known *));
-    places_near = heap_pages(RECENT_SLOTS * sizeof(*places_near));
+    recent_places = heap_pages(RECENT_SLOTS * sizeof(*recent_places));
     patterns_init();
     grouped = patterns_has("g");
     skips_direct = spool->flags & SPOOL_F_SKIP_DIRECT;
@@ -177,10 +177,10 @@ static u64 recent_key(u64 addr, u64 maps)
     return addr >> 16 << 33 | (maps & RECENT_MAPS) << 20;
 }
 
-static void near_put(u64 addr, u64 maps, u32 number)
+static void recent_put(u64 addr, u64 maps, u32 number)
 {
     if (addr >> 47 == 0)
-        __atomic_store_n(&places_near[addr % RECENT_SLOTS], recent_key(addr, maps) | (number + 1),
+        __atomic_store_n(&recent_places[addr % RECENT_SLOTS], recent_key(addr, maps) | (number + 1),
                          __ATOMIC_RELEASE);
 }
 
@@ -189,7 +189,7 @@ static struct node *node_slow(u64 addr, u32 *number);
 // The function that contains addr, and its number.
 static struct node *node_at(u64 addr, u32 *number)
 {
-    u64 at = __atomic_load_n(&places_near[addr % RECENT_SLOTS], __ATOMIC_ACQUIRE);
+    u64 at = __atomic_load_n(&recent_places[addr % RECENT_SLOTS], __ATOMIC_ACQUIRE);
 
     if (at && (at & ~(u64)NEAR_NODE) == recent_key(addr, spooler_maps_named) && addr >> 47 == 0) {
         *number = (u32)(at & NEAR_NODE) - 1;
@@ -211,12 +211,12 @@ static struct node *node_slow(u64 addr, u32 *number)
         places_clear(&places, 1024);
         places.maps = spooler_maps_named;
         for (u32 i = 0; round && i < RECENT_SLOTS; i++)
-            __atomic_store_n(&places_near[i], 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&recent_places[i], 0, __ATOMIC_RELAXED);
     }
     *number = place_of(&places, addr)->node;
     n = *number ? &nodes[*number - 1] : NULL;
     if (n)
-        near_put(addr, places.maps, *number - 1);
+        recent_put(addr, places.maps, *number - 1);
     lock_drop(&lock);
     if (n) {
         --*number;

@@ -75,14 +75,14 @@ struct reader {
     struct elf_head head;
     u64 low, bytes; // link-time address of the mapping's start, its size
     struct mark *mark;
-    u32 marks, room;
+    u32 marks, capacity;
     struct match *match;
-    u32 matches, matches_room;
+    u32 matches, matches_capacity;
     // Mangled names, each with its NUL, and the functions that have them.
     char *names;
-    u64 names_bytes, names_room;
+    u64 names_bytes, names_capacity;
     u32 *named;
-    u32 nameds, nameds_room;
+    u32 nameds, nameds_capacity;
     u8 buf[4096];
     // A window of .eh_frame; the table in .eh_frame_hdr refers to mostly ascending offsets.
     u8 frames[4096];
@@ -103,15 +103,15 @@ static void add(u64 start, u64 size, bool label, bool unnamed)
 {
     if (start - r.low >= r.bytes)
         return;
-    if (r.marks == r.room) {
-        u32 room = r.room ? r.room * 2 : 1024;
-        struct mark *m = heap_alloc(room * sizeof(*m));
+    if (r.marks == r.capacity) {
+        u32 capacity = r.capacity ? r.capacity * 2 : 1024;
+        struct mark *m = heap_alloc(capacity * sizeof(*m));
 
         if (r.marks)
             memcpy(m, r.mark, r.marks * sizeof(*m));
-        heap_free(r.mark, r.room * sizeof(*m));
+        heap_free(r.mark, r.capacity * sizeof(*m));
         r.mark = m;
-        r.room = room;
+        r.capacity = capacity;
     }
     u64 at = start - r.low, end = size > r.bytes - at ? r.bytes : at + size;
     r.mark[r.marks++] = (struct mark){ (u32)at, label ? 0 : (u32)end, unnamed };
@@ -127,15 +127,15 @@ static void note_match(u64 start, u64 rules)
 {
     if (!rules || start - r.low >= r.bytes)
         return;
-    if (r.matches == r.matches_room) {
-        u32 room = r.matches_room ? r.matches_room * 2 : 16;
-        struct match *m = heap_alloc(room * sizeof(*m));
+    if (r.matches == r.matches_capacity) {
+        u32 capacity = r.matches_capacity ? r.matches_capacity * 2 : 16;
+        struct match *m = heap_alloc(capacity * sizeof(*m));
 
         if (r.matches)
             memcpy(m, r.match, r.matches * sizeof(*m));
-        heap_free(r.match, r.matches_room * sizeof(*m));
+        heap_free(r.match, r.matches_capacity * sizeof(*m));
         r.match = m;
-        r.matches_room = room;
+        r.matches_capacity = capacity;
     }
     r.match[r.matches++] = (struct match){ rules, (u32)(start - r.low) };
 }
@@ -151,34 +151,34 @@ static bool is_mangled(const char *name)
 }
 
 // Makes space for `more` bytes.
-static void *grown(void *old, u64 used, u64 more, u64 *room)
+static void *grown(void *old, u64 used, u64 more, u64 *capacity)
 {
-    u64 want = *room ? *room : 4096;
+    u64 want = *capacity ? *capacity : 4096;
     void *p;
 
-    if (used + more <= *room)
+    if (used + more <= *capacity)
         return old;
     while (want < used + more)
         want *= 2;
     p = heap_alloc(want);
     if (used)
         memcpy(p, old, used);
-    heap_free(old, *room);
-    *room = want;
+    heap_free(old, *capacity);
+    *capacity = want;
     return p;
 }
 
 static void note_name(u64 start, const char *name)
 {
-    u64 n = strlen(name) + 1, room = r.nameds_room * sizeof(u32);
+    u64 n = strlen(name) + 1, capacity = r.nameds_capacity * sizeof(u32);
 
     if (start - r.low >= r.bytes || (spool->flags & SPOOL_F_NO_DEMANGLE))
         return;
-    r.names = grown(r.names, r.names_bytes, n, &r.names_room);
+    r.names = grown(r.names, r.names_bytes, n, &r.names_capacity);
     memcpy(r.names + r.names_bytes, name, n);
     r.names_bytes += n;
-    r.named = grown(r.named, r.nameds * sizeof(u32), sizeof(u32), &room);
-    r.nameds_room = (u32)(room / sizeof(u32));
+    r.named = grown(r.named, r.nameds * sizeof(u32), sizeof(u32), &capacity);
+    r.nameds_capacity = (u32)(capacity / sizeof(u32));
     r.named[r.nameds++] = (u32)(start - r.low);
 }
 
@@ -335,7 +335,7 @@ static void read_eh_frame(const struct elf_segment *s)
 
 struct table {
     u32 *start; // the highest bit: a linkage table
-    u32 count, room;
+    u32 count, capacity;
     bool read;
     struct match *match; // by start
     u32 matches;
@@ -344,7 +344,7 @@ struct table {
 #define TABLE_PLT 0x80000000u
 
 static struct table *tables; // by spool_map
-static u32 tables_room;
+static u32 tables_capacity;
 
 static bool before(const struct mark *a, const struct mark *b)
 {
@@ -389,8 +389,8 @@ static void make(struct table *t)
     u32 end = 0, range = 0;
 
     sort(r.mark, r.marks);
-    t->room = r.marks * 2 + 1;
-    t->start = heap_alloc(t->room * sizeof(u32));
+    t->capacity = r.marks * 2 + 1;
+    t->start = heap_alloc(t->capacity * sizeof(u32));
     for (u32 i = 0; i < r.marks; i++) {
         const struct mark *m = &r.mark[i];
         bool sized = m->end && !m->unnamed;
@@ -436,10 +436,10 @@ static void mark_plt(struct table *t, const struct elf_section *s)
         else if (t->start[i] == (to | TABLE_PLT)) // adjacent tables
             start[k - 1] |= TABLE_PLT;
     }
-    heap_free(t->start, t->room * sizeof(u32));
+    heap_free(t->start, t->capacity * sizeof(u32));
     t->start = start;
     t->count = k;
-    t->room = n + 2;
+    t->capacity = n + 2;
 }
 
 // False: there is none.
@@ -588,17 +588,17 @@ static const struct table *table_of(u32 map)
     const struct spool_map *m = (const struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF) + map;
     struct table *t;
 
-    if (map >= tables_room) {
-        u32 room = tables_room ? tables_room * 2 : 64;
+    if (map >= tables_capacity) {
+        u32 capacity = tables_capacity ? tables_capacity * 2 : 64;
 
-        while (room <= map)
-            room *= 2;
-        t = heap_alloc(room * sizeof(*t));
-        if (tables_room)
-            memcpy(t, tables, tables_room * sizeof(*t));
-        heap_free(tables, tables_room * sizeof(*t));
+        while (capacity <= map)
+            capacity *= 2;
+        t = heap_alloc(capacity * sizeof(*t));
+        if (tables_capacity)
+            memcpy(t, tables, tables_capacity * sizeof(*t));
+        heap_free(tables, tables_capacity * sizeof(*t));
         tables = t;
-        tables_room = room;
+        tables_capacity = capacity;
     }
     t = &tables[map];
     if (t->read)

@@ -113,24 +113,24 @@ struct saved_calls saved_calls_of(const struct spool_frame *base, const struct s
 }
 
 // A jump on a stack, or a longjmp within it, does not copy it.
-static bool is_elsewhere(u64 top_sp, u64 behind)
+static bool is_elsewhere(u64 top_sp, u64 sp_there)
 {
-    return behind - 8 - top_sp + SAVED_ABOVE > 2ul * SAVED_ABOVE;
+    return sp_there - 8 - top_sp + SAVED_ABOVE > 2ul * SAVED_ABOVE;
 }
 
-static bool are_there(const struct saved_calls *calls, u64 behind)
+static bool are_there(const struct saved_calls *calls, u64 sp_there)
 {
     u64 back;
 
     for (u32 i = 0; i < calls->n; i++)
-        if (clientmem_read_u64(behind - 8 + calls->from[i], &back) || back != calls->to[i])
+        if (clientmem_read_u64(sp_there - 8 + calls->from[i], &back) || back != calls->to[i])
             return false;
     return true;
 }
 
-bool saved_calls_moved(const struct saved_calls *calls, u64 top_sp, u64 target, u64 behind)
+bool saved_calls_moved(const struct saved_calls *calls, u64 top_sp, u64 target, u64 sp_there)
 {
-    return calls->back == target && is_elsewhere(top_sp, behind) && are_there(calls, behind);
+    return calls->back == target && is_elsewhere(top_sp, sp_there) && are_there(calls, sp_there);
 }
 
 // ---- Groups ----
@@ -197,9 +197,9 @@ void saved_remove(struct saved *l)
     group_remove(l);
 }
 
-struct saved *saved_called(u64 target, u64 behind)
+struct saved *saved_called(u64 target, u64 sp_there)
 {
-    struct saved key = { .top_sp = behind - 8, .back = target, .turn = ~0ul };
+    struct saved key = { .top_sp = sp_there - 8, .back = target, .turn = ~0ul };
     struct saved *l = target ? RB_NFIND(saved_ways, &ways, &key) : NULL;
 
     return l && l->top_sp == key.top_sp && l->back == target ? l : NULL;
@@ -269,23 +269,23 @@ bool saved_between(u64 sp, u64 from)
 }
 
 // The newest of a group that was left elsewhere.
-static struct saved *moved_of(const struct saved_group *g, u64 behind)
+static struct saved *moved_of(const struct saved_group *g, u64 sp_there)
 {
-    struct saved *l = are_there(&g->calls, behind) ? g->newest : NULL;
+    struct saved *l = are_there(&g->calls, sp_there) ? g->newest : NULL;
 
-    for (saved_visits++; l && !is_elsewhere(l->top_sp, behind); l = l->older)
+    for (saved_visits++; l && !is_elsewhere(l->top_sp, sp_there); l = l->older)
         saved_visits++;
     return l;
 }
 
-struct saved *saved_moved(u64 target, u64 behind)
+struct saved *saved_moved(u64 target, u64 sp_there)
 {
     struct saved_group key = { .calls = { .back = target } };
     struct saved_group *g = target ? RB_NFIND(saved_groups, &groups, &key) : NULL;
     struct saved *newest = NULL;
 
     for (; g && g->calls.back == target; g = RB_NEXT(saved_groups, &groups, g)) {
-        struct saved *l = moved_of(g, behind);
+        struct saved *l = moved_of(g, sp_there);
 
         if (l && (!newest || l->turn > newest->turn))
             newest = l;

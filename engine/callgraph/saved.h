@@ -53,9 +53,9 @@ static inline u64 saved_return(const struct spool_frame *f)
 const struct spool_frame *saved_top(const struct saved *l);
 
 // The stack that was left last of those that: wait for their last call to return to target, with
-// stack pointer `behind` then; were left at sp; were left next to sp, at most that far away, and
+// stack pointer `sp_there` then; were left at sp; were left next to sp, at most that far away, and
 // above it. NULL: there is none.
-struct saved *saved_called(u64 target, u64 behind);
+struct saved *saved_called(u64 target, u64 sp_there);
 struct saved *saved_at(u64 sp);
 struct saved *saved_near(u64 sp, u64 far);
 
@@ -68,12 +68,12 @@ bool saved_between(u64 sp, u64 from);
 
 // The last calls of a stack whose first frame is `base` and whose last is f.
 struct saved_calls saved_calls_of(const struct spool_frame *base, const struct spool_frame *f);
-// Whether control that continues at target with stack pointer `behind` returns from the last of
+// Whether control that continues at target with stack pointer `sp_there` returns from the last of
 // these calls, whose return address was at top_sp, and the stack has been copied elsewhere in
 // between: the calls before it have the same return addresses and distances.
-bool saved_calls_moved(const struct saved_calls *calls, u64 top_sp, u64 target, u64 behind);
+bool saved_calls_moved(const struct saved_calls *calls, u64 top_sp, u64 target, u64 sp_there);
 // A stack that was copied in this way.
-struct saved *saved_moved(u64 target, u64 behind);
+struct saved *saved_moved(u64 target, u64 sp_there);
 
 // Iterates over all stacks; NULL: first; returns NULL at the end.
 struct saved *saved_next(struct saved *l);

@@ -239,13 +239,13 @@ static void stack_move(struct thread *t, struct spool_frame *f, u64 by)
 }
 
 // Whether the stack has an open call, at f or after it, of this function, whose frame contains
-// `behind`. Jumps on it have the same stack pointer.
+// `sp_there`. Jumps on it have the same stack pointer.
 static bool is_open(const struct spool_frame *base, const struct spool_frame *f, u64 function,
-                    u64 behind)
+                    u64 sp_there)
 {
     u64 at;
 
-    while (f > base && f->sp < behind)
+    while (f > base && f->sp < sp_there)
         f = frames_below(f);
     at = f->sp;
     for (; f >= base && f->sp == at; f = frames_below(f))
@@ -257,7 +257,7 @@ static bool is_open(const struct spool_frame *base, const struct spool_frame *f,
 // Where control goes on.
 struct place {
     u64 sp;             // the value to which the stack pointer was set
-    u64 target, behind; // and its value there
+    u64 target, sp_there; // and its value there
     u64 function;       // that of target
 };
 
@@ -266,7 +266,8 @@ static bool saved_is_open(const struct saved *l, const void *arg)
 {
     const struct place *to = arg;
 
-    return is_open((const struct spool_frame *)(l->at + 1), saved_top(l), to->function, to->behind);
+    return is_open((const struct spool_frame *)(l->at + 1), saved_top(l), to->function,
+                   to->sp_there);
 }
 
 // The client continues on a saved stack, and is on none now.
@@ -388,7 +389,7 @@ static const struct spool_edge *bridge_end(struct thread *t, u32 k)
 
 // Whether control that continues at target has come back over a bridge, or to where that stack has
 // been copied; *last: as bridge_end().
-static bool bridge_back(struct thread *t, u64 target, u64 behind, bool moved,
+static bool bridge_back(struct thread *t, u64 target, u64 sp_there, bool moved,
                         const struct spool_edge **last)
 {
     struct thread_own *own = thread_own(t);
@@ -396,12 +397,12 @@ static bool bridge_back(struct thread *t, u64 target, u64 behind, bool moved,
     for (u32 i = own->bridges - 1; i-- > 0 && !own->bridge[i].taken;) {
         struct spool_frame *f = (struct spool_frame *)own->bridge[i].last;
 
-        if (moved ? !stack_moved((struct spool_frame *)frames_base(t->slot), f, target, behind)
-                  : saved_return(f) != target || f->sp != behind - 8)
+        if (moved ? !stack_moved((struct spool_frame *)frames_base(t->slot), f, target, sp_there)
+                  : saved_return(f) != target || f->sp != sp_there - 8)
             continue;
         *last = bridge_end(t, i);
         if (moved)
-            stack_move(t, f, behind - 8 - f->sp);
+            stack_move(t, f, sp_there - 8 - f->sp);
         return true;
     }
     return false;
@@ -414,7 +415,7 @@ static bool bridge_back(struct thread *t, u64 target, u64 behind, bool moved,
 // has to know what the other has counted, or simulated.
 
 // Whether o has left, over its bridge k, the stack on which control continues.
-static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 behind, bool moved)
+static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 sp_there, bool moved)
 {
     const struct thread_bridge *b = &thread_own(o)->bridge[k];
     const struct spool_frame *f = (const struct spool_frame *)b->last;
@@ -428,8 +429,8 @@ static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 beh
         if (!thread_own(o)->bridge[i].maybe)
             return false;
     if (moved)
-        return stack_moved((const struct spool_frame *)frames_base(o->slot), f, target, behind);
-    return b->from == sp || (f->sp == behind - 8 && saved_return(f) == target);
+        return stack_moved((const struct spool_frame *)frames_base(o->slot), f, target, sp_there);
+    return b->from == sp || (f->sp == sp_there - 8 && saved_return(f) == target);
 }
 
 // Its calls start to cost now.
@@ -450,7 +451,8 @@ static struct saved *parked_take(struct thread *o, u32 k)
 }
 
 // @holds(stacks.lock)
-static struct saved *parked_find(const struct thread *t, u64 sp, u64 target, u64 behind, bool moved)
+static struct saved *parked_find(const struct thread *t, u64 sp, u64 target, u64 sp_there,
+                                 bool moved)
 {
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
         struct thread *o = thread_at_slot(slot);
@@ -458,7 +460,7 @@ static struct saved *parked_find(const struct thread *t, u64 sp, u64 target, u64
         if (slot == t->slot || !spooler_slot_in_use(slot) || !o->own)
             continue;
         for (u32 k = thread_own(o)->bridges; k-- > 0;)
-            if (is_parked(o, k, sp, target, behind, moved))
+            if (is_parked(o, k, sp, target, sp_there, moved))
                 return parked_take(o, k);
     }
     return NULL;
@@ -479,18 +481,18 @@ static struct saved *find_saved(const struct thread *t, const struct place *to, 
     lock_take(&stacks.lock);
     switch (how) {
     case SAVED_THERE:
-        l = saved_called(to->target, to->behind);
+        l = saved_called(to->target, to->sp_there);
         if (!l)
             l = saved_at(to->sp);
         break;
     case SAVED_OPEN: l = saved_around(to->sp, saved_is_open, to); break;
     case SAVED_NEAR: l = saved_near(to->sp, STACK_NEAR); break;
-    case SAVED_MOVED: l = saved_moved(to->target, to->behind); break;
+    case SAVED_MOVED: l = saved_moved(to->target, to->sp_there); break;
     }
     if (l)
         saved_remove(l);
     else if (how == SAVED_THERE || how == SAVED_MOVED)
-        l = parked_find(t, to->sp, to->target, to->behind, how == SAVED_MOVED);
+        l = parked_find(t, to->sp, to->target, to->sp_there, how == SAVED_MOVED);
     lock_drop(&stacks.lock);
     return l;
 }
@@ -509,8 +511,8 @@ static bool sp_fits(const struct spool_frame *f, u64 sp)
 // Whether control stays on its stack: there are frames that fit.
 static bool stays(const struct thread *t, const struct spool_frame *f, const struct place *to)
 {
-    return sp_fits(f, to->behind) ||
-           is_open((const struct spool_frame *)frames_base(t->slot), f, to->function, to->behind);
+    return sp_fits(f, to->sp_there) ||
+           is_open((const struct spool_frame *)frames_base(t->slot), f, to->function, to->sp_there);
 }
 
 // Whether control leaves a signal handler on a stack of its own.
@@ -520,13 +522,13 @@ static bool signal_left(struct thread *t, const struct place *to, bool maybe)
 
     while (f->sp != ~0ul && !(f->key & SPOOL_FRAME_SIGNAL))
         f = frames_below(f);
-    if (!(f->key & SPOOL_FRAME_SIGNAL) || to->behind > t->calls_end ||
+    if (!(f->key & SPOOL_FRAME_SIGNAL) || to->sp_there > t->calls_end ||
         (maybe && !stays(t, frames_below(f), to)))
         return false;
     while (frames_top(t) != f)
         frames_pop(t->counters);
     frames_pop(t->counters);
-    frames_unwind(t, to->behind);
+    frames_unwind(t, to->sp_there);
     return true;
 }
 
@@ -545,22 +547,22 @@ static bool stack_stays(struct thread *t, const struct place *to, bool direct, s
     return !*l && maybe && (direct || (!up && stays(t, frames_top(t), to)));
 }
 
-bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
+bool stacks_switch(struct thread *t, u64 target, u64 sp_there, bool direct,
                    const struct spool_edge **last)
 {
     const struct thread_bridge *b = bridge_last(t);
-    const struct place to = { b->to, target, behind, frames_function(target) };
+    const struct place to = { b->to, target, sp_there, frames_function(target) };
     struct saved *l;
     bool moved = false, maybe = b->maybe;
 
-    if (bridge_back(t, target, behind, false, last))
+    if (bridge_back(t, target, sp_there, false, last))
         return false;
     if (stack_stays(t, &to, direct, &l) || (!l && signal_left(t, &to, maybe))) {
         bridge_drop(t, thread_own(t)->bridges - 1);
         return false;
     }
     // many stacks look alike: only if none was left exactly there
-    if (!l && bridge_back(t, target, behind, true, last))
+    if (!l && bridge_back(t, target, sp_there, true, last))
         return false;
     if (!l && (l = find_saved(t, &to, SAVED_MOVED)))
         moved = true;
@@ -576,14 +578,14 @@ bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
     if (l)
         stack_restore(t, l);
     if (moved)
-        stack_move(t, frames_top(t), behind - 8 - frames_top(t)->sp);
-    *last = l ? frames_unwind(t, behind) : NULL;
+        stack_move(t, frames_top(t), sp_there - 8 - frames_top(t)->sp);
+    *last = l ? frames_unwind(t, sp_there) : NULL;
     if (l && (frames_top(t)->sp != ~0ul || to.function != target))
         return false;
     if (l) // another function, in the place of one that has ended
         while (t->counters[frames.top] >= frames_base(t->slot))
             frames_pop(t->counters);
-    stack_begin(t, behind, target);
+    stack_begin(t, sp_there, target);
     return true;
 }
 

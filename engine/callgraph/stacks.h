@@ -30,9 +30,9 @@ const struct spool_edge *stacks_unwind(struct thread *t, u64 sp);
 bool stacks_elsewhere(struct thread *t, u64 sp, bool calls);
 
 // Then control continues at target without a call, on the stack to which the stack pointer was set,
-// where it is `behind`. direct: the jump has no other target. Returns whether a function starts
+// where it is `sp_there`. direct: the jump has no other target. Returns whether a function starts
 // there. `*last`: the source, if functions have been left.
-bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
+bool stacks_switch(struct thread *t, u64 target, u64 sp_there, bool direct,
                    const struct spool_edge **last);
 
 // Clears the costs of saved stacks.

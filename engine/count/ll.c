@@ -72,7 +72,7 @@ _Static_assert(TA_LL % PIECE_BYTES == 0 && TA_LL_PIECES % PIECE_BYTES == 0 &&
                "asm looks at 16 bits");
 _Static_assert(TA_LL_PIECES + PIECES * PIECE_BYTES <= TA_LL_PIECES_END &&
                    TA_LL_QUEUE + sizeof(struct queue) <= TA_PACE,
-               "room in the area");
+               "space in the area");
 
 static struct sim_geometry geometry(void)
 {

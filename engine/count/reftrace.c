@@ -51,7 +51,7 @@ static void give_up(long error)
 }
 
 // A write beyond the file size limit would send the client a signal.
-static bool is_beyond_limit(u64 end)
+static bool exceeds_limit(u64 end)
 {
     struct k_rlimit limit;
 
@@ -63,7 +63,7 @@ static void put(const void *bytes, u64 size)
 {
     int fd = fds_trace();
     u64 done = 0;
-    long n = is_beyond_limit(trace.at + size) ? -EFBIG : fd < 0 ? -EBADF : 0;
+    long n = exceeds_limit(trace.at + size) ? -EFBIG : fd < 0 ? -EBADF : 0;
 
     while (n >= 0 && done < size) {
         n = sys_write(fd, (const u8 *)bytes + done, size - done);

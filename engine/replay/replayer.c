@@ -83,12 +83,12 @@ static struct job *job_of(const struct thread *t)
     return (struct job *)((u64)t + TA_JOB);
 }
 
-static struct autotune *pace_of(const struct thread *t)
+static struct autotune *autotune_of(const struct thread *t)
 {
     return (struct autotune *)((u64)t + TA_PACE);
 }
 
-static u32 waiting(const struct job *j)
+static u32 queued(const struct job *j)
 {
     return __atomic_load_n(&j->given, __ATOMIC_ACQUIRE) -
            __atomic_load_n(&j->done, __ATOMIC_ACQUIRE);
@@ -104,7 +104,7 @@ static void job_leave(struct job *j)
 static bool is_awaited(const struct job *j)
 {
     return __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_AWAITED &&
-           waiting(j) > __atomic_load_n(&j->until, __ATOMIC_RELAXED);
+           queued(j) > __atomic_load_n(&j->until, __ATOMIC_RELAXED);
 }
 
 // Takes the oldest buffer. NULL: there is none, or someone is replaying it.
@@ -112,10 +112,10 @@ static const struct buffer *job_take(struct job *j)
 {
     u32 expected = JOB_FREE;
 
-    if (!waiting(j) || !__atomic_compare_exchange_n(&j->state, &expected, JOB_BUSY, false,
-                                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (!queued(j) || !__atomic_compare_exchange_n(&j->state, &expected, JOB_BUSY, false,
+                                                   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return NULL;
-    if (waiting(j))
+    if (queued(j))
         return &j->buffer[j->done % TA_LOGS];
     job_leave(j);
     return NULL;
@@ -132,7 +132,7 @@ static void job_done(struct job *j, struct thread *t)
 // Whoever replayed the oldest is gone, and its unfinished replay has been completed.
 static void job_inherit(struct job *j, struct thread *t)
 {
-    if (t->replay_end && waiting(j) && t->replay_end == (u64)j->buffer[j->done % TA_LOGS].end)
+    if (t->replay_end && queued(j) && t->replay_end == (u64)j->buffer[j->done % TA_LOGS].end)
         job_done(j, t);
     t->replay_end = 0;
     __atomic_store_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST);
@@ -163,7 +163,7 @@ static bool take_any(void)
         struct job *j = job_of(t);
         const struct buffer *b;
 
-        if (!waiting(j))
+        if (!queued(j))
             continue;
         confine(); // not with a buffer in hand
         b = job_take(j);
@@ -397,7 +397,7 @@ bool replayer_pays(struct thread *t)
     if (!has_processor())
         return false;
     sys_clock_gettime(CLOCK_MONOTONIC, &now);
-    return !autotune_is_here(pace_of(t), (u64)now.sec * 1000000000 + (u64)now.nsec);
+    return !autotune_is_here(autotune_of(t), (u64)now.sec * 1000000000 + (u64)now.nsec);
 }
 
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
@@ -518,7 +518,7 @@ static void await(struct thread *t, u32 n, bool patient)
     struct progress seen = { 0, 0, 0, 0 };
 
     for (u32 i = 0; i < SPINS && !patient; i++) {
-        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || waiting(j) <= n)
+        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || queued(j) <= n)
             return;
         __builtin_ia32_pause();
     }
@@ -526,11 +526,11 @@ static void await(struct thread *t, u32 n, bool patient)
     for (;;) {
         u32 busy = JOB_BUSY;
 
-        if (patient && waiting(j) > n && ll_help(t))
+        if (patient && queued(j) > n && ll_help(t))
             continue;
         __atomic_compare_exchange_n(&j->state, &busy, JOB_AWAITED, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || waiting(j) <= n)
+        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || queued(j) <= n)
             return;
         if (!__atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST) &&
             __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
@@ -549,7 +549,7 @@ static void settle(struct thread *t, u32 n, u32 looks, bool patient)
     struct job *j = job_of(t);
     u32 seen = 0;
 
-    while (waiting(j) > n) {
+    while (queued(j) > n) {
         const struct buffer *b;
 
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
@@ -574,7 +574,7 @@ void replayer_settle(struct thread *t)
 
 void replayer_make_room(struct thread *t)
 {
-    if (waiting(job_of(t)) > TA_LOGS - 2)
+    if (queued(job_of(t)) > TA_LOGS - 2)
         settle(t, 1, MOMENT, true);
 }
 
@@ -583,7 +583,7 @@ static void forget(struct thread *t)
 {
     struct job *j = job_of(t);
 
-    while (waiting(j)) {
+    while (queued(j)) {
         if (job_take(j)) {
             j->done = j->given;
             job_leave(j);
@@ -599,7 +599,7 @@ void replayer_thread_init(struct thread *t)
     if (!tb_config.replayer)
         return;
     forget(t);
-    autotune_init(pace_of(t));
+    autotune_init(autotune_of(t));
     // Counters of executions and of misses of a block are adjacent: two processors would wait for
     // each other's writes at each miss (a program that multiplies matrices: 1.4 times the time).
     threads_more_counters(t);

@@ -141,7 +141,7 @@ static void find_frame(struct x86 *a)
 }
 
 // Skips `words` words; eax := the next id.
-static void behind(struct x86 *a, u32 words)
+static void skip_words(struct x86 *a, u32 words)
 {
     x86_mov32(a, R_RAX, MEM(R_RBX, words * 8));
     x86_lea(a, R_RBX, MEM(R_RBX, words * 8));
@@ -156,7 +156,7 @@ static void make_enter(struct x86 *a)
         x86_not_r(a, R_RAX);
         x86_mov(a, before(i), R_RAX);
     }
-    behind(a, 1);
+    skip_words(a, 1);
     x86_ret(a);
 }
 
@@ -171,7 +171,7 @@ static void make_leave(struct x86 *a)
         x86_lea(a, R_RAX, MEM_X(R_RAX, R11, 0, 1));
         x86_add_mr(a, MEM(R10, (i - tb_config.calls_often) * 8), R_RAX);
     }
-    behind(a, 2);
+    skip_words(a, 2);
     x86_ret(a);
 }
 
@@ -183,7 +183,7 @@ static void make_back(struct x86 *a)
         x86_not_r(a, R_RAX);
         x86_mov(a, total(R_RDX, i), R_RAX);
     }
-    behind(a, 1);
+    skip_words(a, 1);
     x86_ret(a);
 }
 
@@ -595,7 +595,7 @@ static void conditional_said(struct maker *m)
     x86_land(a, way[1]);
     predict_tail(m, false);
     x86_land(a, over);
-    behind(a, 1);
+    skip_words(a, 1);
     look_up(&m->code);
 }
 
@@ -643,7 +643,7 @@ static void stack_behind(struct maker *m, const struct record_side *e)
 }
 
 // Skips the record; eax := the next id.
-static void behind_record(struct maker *m, const struct record_side *e)
+static void skip_record(struct maker *m, const struct record_side *e)
 {
     struct x86 *a = &m->code;
 
@@ -685,7 +685,7 @@ static void tail(struct maker *m)
         x86_mov(&m->code, R_RAX, MEM(R_RBX, (b->slots - 1) * 8));
         predict_target(m, b->branch, b->counter);
     }
-    behind_record(m, &whole);
+    skip_record(m, &whole);
     begin_tail(m, b->tail == RECORD_COND ? 2 : b->nexts);
     m->tail->conditional = b->tail == RECORD_COND;
     if (b->call)
@@ -738,7 +738,7 @@ static void part_side(struct maker *m, const struct part *p)
     } else if (tb_config.branch && e->nexts) {
         predict(m, o->add, o->counter, o->way == RECORD_JOINT_NOT_TAKEN);
     }
-    behind_record(m, e);
+    skip_record(m, e);
     if (e->nexts) {
         begin_tail(m, e->nexts);
         links_to(m);
@@ -1046,11 +1046,11 @@ static void lead(struct routine_tail *t, u32 k, u32 id)
 {
     const struct record_block *b = arena_block(id);
     u64 to = arena_code(id);
-    u8 *behind = (u8 *)REPLAY_BASE + t->link[k].rel32;
+    u8 *rel32_end = (u8 *)REPLAY_BASE + t->link[k].rel32;
 
     if (b->after && record_ops(b)[0].last == t->line)
         to += b->after;
-    __atomic_store_n((u32 *)(behind - 4), (u32)(to - (u64)behind), __ATOMIC_RELEASE);
+    __atomic_store_n((u32 *)(rel32_end - 4), (u32)(to - (u64)rel32_end), __ATOMIC_RELEASE);
     __atomic_store_n((u32 *)(REPLAY_BASE + t->link[k].id), id, __ATOMIC_RELEASE);
     t->link[k].to = id;
 }

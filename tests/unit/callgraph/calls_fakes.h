@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// For tests of the call graph: the rooms that it calls, and a client whose functions are a letter
+// For tests of the call graph: fakes of what it calls, and a client whose functions are a letter
 // each, 0x1000 bytes from 'A' on; 'P' is a linkage table. Records, counters and memory are counted
-// by hand. What is asked of others is asked with the translation lock held.
+// by hand. The translation lock must be held where the fakes of other layers are called.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,35 +17,24 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
-#include "engine/callgraph/edges.h"
 #include "engine/callgraph/functions.h"
 #include "engine/callgraph/patterns.h"
 #include "engine/codecache/helperdesc.h"
 #include "engine/codecache/restore.h"
-#include "engine/codecache/tcache.h"
-#include "engine/spool/config.h"
-#include "engine/spool/spooler.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/threads.h"
+#include "tests/unit/callgraph/edges_fakes.h"
 
 enum { FIRST = 16, SLOTS = 3, COUNTERS = 4096, ROOM = 0x100000 };
 
-static struct spool_header header;
-struct spool_header *spool = &header;
-struct tb_config tb_config;
 u64 spooler_maps_named;
 
-static struct spool_edge record[8192];
-static u32 counters_used;
-static u32 module;              // the map that all functions are in
-static void (*in_append)(void); // done once while a record is made
-static u64 reached[SLOTS + 1];  // bytes of open calls that were asked for; the last: what was left
-static u64 words[16][2];        // the client's memory: address and what is there
+static u64 reached[SLOTS + 1];  // bytes of open calls that were mapped; the last: of saved stacks
+static u64 words[16][2];        // the client's memory: address and value
 static const char *rules_text;  // without the last NUL
 static long no_room;            // an error
 static u32 pieces;              // of the heap
-static int locked;              // how often the translation lock is held
-static u32 asked;               // for functions
+static u32 asked;               // calls of functions_at()
 
 #define CODE(letter) ((u64)((letter) - 'A' + 1) * 0x1000)
 #define PLT          CODE('P')
@@ -55,36 +44,10 @@ static char letter_of(u64 addr)
     return (char)('A' - 1 + (addr >> 12));
 }
 
-u32 spooler_counters(u32 n)
-{
-    counters_used += n;
-    return counters_used - n;
-}
-
-struct spool_edge *spooler_edge_at(u32 i)
-{
-    return &record[i];
-}
-
-struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n)
-{
-    struct spool_edge *mine = &record[header.edges_used];
-    void (*what)(void) = in_append;
-
-    in_append = NULL;
-    if (what)
-        what();
-    assert_true(header.edges_used < ARRAY_SIZE(record));
-    *mine = *e;
-    mine->counter = spooler_counters(n);
-    header.edges_used++;
-    return mine;
-}
-
 bool spooler_slot_in_use(u32 slot)
 {
     assert_true(slot < header.threads_used);
-    return slot != 1; // a thread that is no more
+    return slot != 1; // its thread has ended
 }
 
 long spooler_stack_reach(u32 slot, u64 bytes)
@@ -121,7 +84,7 @@ void *heap_pages(u64 bytes)
     return calloc(1, bytes);
 }
 
-// Before each piece stands its size.
+// The size precedes each piece.
 void *heap_alloc(u64 bytes)
 {
     u64 *p = calloc(1, bytes + 64);
@@ -139,16 +102,6 @@ void heap_free(void *p, u64 bytes)
     assert_int_equal(((u64 *)p)[-8], bytes);
     pieces--;
     free((u64 *)p - 8);
-}
-
-void tcache_lock(void)
-{
-    assert_int_equal(locked++, 0);
-}
-
-void tcache_unlock(void)
-{
-    assert_int_equal(--locked, 0);
 }
 
 struct function functions_at(u64 addr)
@@ -207,7 +160,7 @@ static int map_all(void **state)
     return 0;
 }
 
-// A thread of which nothing is known yet, at the first instruction of `letter`.
+// A new thread, at the first instruction of `letter`.
 static struct thread *new_thread(u32 slot, char letter)
 {
     struct thread *of = thread_at_slot(slot);
@@ -244,9 +197,9 @@ static void options(u64 flags)
     memset(words, 0, sizeof(words));
 }
 
-// -- what the client does --
+// -- actions of the client --
 
-// What helpers are told: it lies as in a fragment.
+// The arguments of helpers, laid out as in a fragment.
 static const u8 *told(u64 site, u32 len, u32 plt, const void *cell)
 {
     static _Alignas(4) u8 text[2 + HELPERDESC_AT + 24];
@@ -263,7 +216,7 @@ static u64 here(const struct thread *of)
     return frames_callee(frames_top(of));
 }
 
-// A call through a register, 5 bytes at 0xb; the return address lies at sp.
+// A call through a register, 5 bytes at 0xb; the return address is at sp.
 static void calls(struct thread *of, char callee, u64 sp)
 {
     of->client_sp = sp;
@@ -271,7 +224,7 @@ static void calls(struct thread *of, char callee, u64 sp)
     calls_call(of, told(here(of) + 0xb, 5, 0, NULL));
 }
 
-// A return of which the address lay at sp.
+// A return whose address was at sp.
 static void returns(struct thread *of, u64 sp, u64 target)
 {
     of->client_sp = sp + 8;
@@ -286,7 +239,7 @@ static void jumps(struct thread *of, u64 target, u64 sp)
     calls_jump(of, told(here(of) + 0x20, 0, 0, NULL));
 }
 
-// Blocks are executed: of event i of those that they add to, i + 1 for each.
+// Executes blocks: each adds i + 1 to its event i.
 static void works(struct thread *of, u64 n)
 {
     for (u32 i = 0; i < frames.often; i++)
@@ -312,7 +265,7 @@ static struct spool_edge *edge(enum spool_edge_kind kind, u64 site, u64 target)
     return NULL;
 }
 
-// How often control went there, and what it has cost, by works() and in event `seldom`.
+// How often control went there, and its cost, by works() and in event `seldom`.
 #define NO_EVENT 99u
 static void expect_all(const struct thread *of, const struct spool_edge *e, u64 n, u64 cost,
                        u32 seldom, u64 misses)

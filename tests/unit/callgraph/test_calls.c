@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/callgraph/calls.c, with frames.c, edges.c and stacks.c as they are: what is taken for a call,
-// which calls are open then, and what each has cost. Of calls that are open the functions are told,
-// the first one first. A function that is called returns to 0x10 behind the caller's beginning.
+// engine/callgraph/calls.c, with the real frames.c, edges.c and stacks.c: what is a call, which
+// calls are open, and what each has cost. Open calls are compared as text, a letter for each
+// function, outermost first. A called function returns to 0x10 after the caller's start.
 #include <unistd.h>
 
 #include "tests/unit/callgraph/calls_fakes.h"
@@ -35,7 +35,7 @@ static u64 known(const struct spool_edge *e)
     return calls_known[calls_place(e->site, e->target)] + (u64)&calls_unknown;
 }
 
-// -- what replays keep --
+// -- totals of replays --
 
 static struct {
     enum frames_late what;
@@ -52,7 +52,7 @@ static void record_late(struct thread *of, enum frames_late what, const struct s
     told_late[told_n].what = what;
     told_late[told_n].frame = (u64)f - frames_base(0);
     told_late[told_n++].counter = counter;
-    frames_replay(of, what, (u32)(u64)f, counter); // all before it has been, too
+    frames_replay(of, what, (u32)(u64)f, counter); // all entries before it have been replayed, too
 }
 
 static void simulate(struct thread *of)
@@ -71,7 +71,7 @@ static void expect_late(u32 i, enum frames_late what, u64 frame, u32 counter)
 
 // -- tests --
 
-// A counter for the last frame, one for each total, and where those of replays are.
+// A counter for the last frame, one for each total, and the slot of those of replays.
 static void test_room(void **state)
 {
     u64 totals;
@@ -114,10 +114,10 @@ static void test_thread(void **state)
     assert_int_equal(t->counters[frames.top], 0);
     expect_all(t, edge(SPOOL_EDGE_ROOT, 0, CODE('A')), 1, 5, BCM, 2);
     own[0].bridges = 1;
-    calls_thread_end(t); // there is nothing open
+    calls_thread_end(t); // nothing is open
     assert_int_equal(own[0].bridges, 0);
     expect_all(t, edge(SPOOL_EDGE_ROOT, 0, CODE('A')), 1, 5, BCM, 2);
-    // Counting begins in a linkage table: nobody has called its entry.
+    // Counting starts in a linkage table: its entry has no caller.
     t = new_thread(0, 'P');
     t->pc += 0x20;
     own[0].bridges = 1; // of the slot's last thread
@@ -167,8 +167,8 @@ static void test_calls(void **state)
     assert_int_equal(frames_totals(t)[0], 15);
 }
 
-// Frames of functions that were left end with the next call at their place, with the call that the
-// engine makes, and with a return from further up.
+// Frames of functions that were left are closed by the next call at their place, by a call that the
+// engine makes, and by a return from further up.
 static void test_saved(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void test_saved(void **state)
     returns(t, 0xff000, CODE('A') + 0x10);
     assert_string_equal(open_calls(t), "A");
     expect(t, called('A', 'D'), 1, 7);
-    // B returns to E, which has pushed where and jumped there: a return like any other.
+    // B returns to E, which has pushed the address and jumped there: a return like any other.
     t->regs[R_RSP] = 0xff000;
     t->pc = CODE('B');
     words[0][0] = 0xff000;
@@ -215,7 +215,7 @@ static void test_saved(void **state)
     t->regs[R_RSP] = 0xff008;
     calls_returned(t, CODE('E') + 0x10);
     assert_string_equal(open_calls(t), "A");
-    // Without a call graph nothing of it.
+    // Without a call graph nothing happens.
     calls(t, 'B', 0xff000);
     tb_config.calls = false;
     calls_returned(t, CODE('D') + 0x48);
@@ -224,7 +224,7 @@ static void test_saved(void **state)
     assert_string_equal(open_calls(t), "AB");
 }
 
-// A return to where nothing was called from is a jump.
+// A return to an address without a call is a jump.
 static void test_returns_elsewhere(void **state)
 {
     (void)state;
@@ -239,12 +239,12 @@ static void test_returns_elsewhere(void **state)
     assert_string_equal(open_calls(t), "A");
     expect(t, edge(SPOOL_EDGE_JUMP, CODE('B') + 0x30, CODE('D')), 1, 2);
     expect(t, called('A', 'B'), 1, 5);
-    // into the caller, but not behind its call
+    // into the caller, but not after its call
     calls(t, 'B', 0xff000);
     returns(t, 0xff000, CODE('A') + 0x80);
     assert_string_equal(open_calls(t), "A");
     assert_null(edge(SPOOL_EDGE_JUMP, CODE('B') + 0x30, CODE('D') + 0x80));
-    // C, which B has called, leaves both for D: who called it goes on there
+    // C, which B has called, leaves both for D: B's caller continues there
     calls(t, 'B', 0xff000);
     calls(t, 'C', 0xfe000);
     returns(t, 0xff700, CODE('D'));
@@ -277,7 +277,7 @@ static void test_jumps(void **state)
     jumps(t, CODE('B') + 0x40, 0xfef00); // within the function, to its beginning, too
     jumps(t, CODE('B'), 0xfef00);
     assert_string_equal(open_calls(t), "AB");
-    jumps(t, CODE('D') + 0x40, 0xfef00); // into the middle of another one: no way to look up
+    jumps(t, CODE('D') + 0x40, 0xfef00); // into the middle of another one: not looked up
     assert_string_equal(open_calls(t), "ABD");
     e = edge(SPOOL_EDGE_JUMP, CODE('B') + 0x20, CODE('D') + 0x40);
     assert_true(known(e) != (u64)e);
@@ -293,12 +293,12 @@ static void test_jumps(void **state)
     jumps(t, CODE('B') + 0x60, 0xfef00);
     assert_string_equal(open_calls(t), "AB");
     jumps(t, CODE('D'), 0xfef00);
-    jumps(t, CODE('B'), 0xfef00); // its beginning is no way back
+    jumps(t, CODE('B'), 0xfef00); // its start is no way back
     assert_string_equal(open_calls(t), "ABDB");
     expect(t, edge(SPOOL_EDGE_JUMP, CODE('D') + 0x20, CODE('E')), 2, 0);
 }
 
-// After 32 jumps in a chain it ends, and begins anew with the next one.
+// A chain ends after 32 jumps, and a new one starts with the next.
 static void test_chain(void **state)
 {
     (void)state;
@@ -319,8 +319,8 @@ static void test_chain(void **state)
     expect(t, edge(SPOOL_EDGE_JUMP, CODE('E') + 0x20, CODE('F')), 1, 0);
 }
 
-// Where most threads have no room a chain of jumps ends, and only there; what is not open calls'
-// memory is none of it.
+// A chain of jumps ends where most threads have no more space, and only there; memory that is not
+// for open calls does not matter.
 static void full(u64 behind, u64 open, const char *calls_left)
 {
     const u64 limit = frames_base(0) + SPOOL_STACK_SIZE - SPOOLER_STACK_GUARD;
@@ -360,7 +360,7 @@ static void test_full(void **state)
     assert_false(calls_full(t, base, &frame));
 }
 
-// What the engine says when it dies of it, in a child.
+// The message when the engine dies of it, in a child.
 static const char *dies(long error)
 {
     static char text[256];
@@ -405,7 +405,7 @@ static void leaves(u64 at, u64 target, u64 sp)
     calls_leave_plt(t, told(at + 4, 0, edges_plt_number(at), entry));
 }
 
-// A calls an entry of the table, 0x20 behind its beginning, by a direct call.
+// A calls an entry of the table, 0x20 after its start, by a direct call.
 static struct spool_frame *calls_entry(u64 sp)
 {
     const struct contexts_way w = { SPOOL_EDGE_CALL, CODE('A') + 0xb, PLT + 0x20, 5 };
@@ -422,7 +422,7 @@ static void expect_through(const struct spool_edge *e, u64 cost, u64 missed)
     assert_int_equal(c[BCM], missed);
 }
 
-// The call begins behind the table; what that costs is the caller's.
+// The call starts after the table; the caller pays for the table.
 static void test_table(void **state)
 {
     const struct spool_edge *e;
@@ -446,7 +446,7 @@ static void test_table(void **state)
     returns(t, 0xff000, CODE('A') + 0x10);
     expect(t, e, 1, 4);
     expect_through(e, 1, 0);
-    // The entry leads there again; there is a miss in it, and one behind it.
+    // The entry leads there again, with a misprediction in it, and one after it.
     f = calls_entry(0xff000);
     works(t, 2);
     misses(t, 5);
@@ -458,7 +458,7 @@ static void test_table(void **state)
     returns(t, 0xff000, CODE('A') + 0x10);
     expect_all(t, e, 2, 12, BCM, 7);
     expect_through(e, 3, 5);
-    // Another time elsewhere: a call of its own.
+    // Next time elsewhere: another call.
     calls_entry(0xff000);
     works(t, 1);
     leaves(PLT + 0x20, CODE('E'), 0xff000);
@@ -486,7 +486,8 @@ static void test_table(void **state)
     expect_through(e, 1, 0);
 }
 
-// The table's lazy part leads to a resolver R, with a word on the stack: who asked it calls T.
+// The table's lazy part leads to a resolver R, with a word on the stack: the caller of the entry
+// calls T.
 static void test_lazy(void **state)
 {
     const struct spool_edge *e;
@@ -512,7 +513,7 @@ static void test_lazy(void **state)
     works(t, 5);
     returns(t, 0xff000, CODE('A') + 0x10);
     expect(t, called('A', 'T'), 1, 5);
-    // At another stack pointer it goes on itself.
+    // At another stack pointer the resolver goes on itself.
     calls_entry(0xff000);
     leaves(PLT, CODE('R'), 0xfeff0);
     jumps(t, CODE('T'), 0xfe000);
@@ -524,12 +525,12 @@ static void test_lazy(void **state)
     f = calls_entry(0xff000);
     leaves(PLT, CODE('R'), 0xff000);
     assert_true(f->key == 0xff000 + CODE('A') + 0x10);
-    // A frame that is not the table's: it is a jump.
+    // A frame that is not the table's: a jump.
     begin();
     leaves(PLT, CODE('D'), 0xfeff0);
     assert_string_equal(open_calls(t), "AD");
     assert_non_null(edge(SPOOL_EDGE_JUMP, PLT + 4, CODE('D')));
-    // Counting began in the table: nobody is known to have called.
+    // Counting started in the table: the caller is unknown.
     begin();
     t = new_thread(0, 'P');
     calls_thread_start(t);
@@ -549,7 +550,7 @@ static void signal_comes(u64 sp, char handler)
     calls_signal(t);
 }
 
-// Whom a handler interrupts pays nothing for it.
+// An interrupted function does not pay for the handler.
 static void test_signals(void **state)
 {
     const struct spool_frame *f;
@@ -566,7 +567,7 @@ static void test_signals(void **state)
     assert_int_equal(frames_top(t)->plt, 0);
     works(t, 7);
     misses(t, 2);
-    signal_comes(0xfd000, 'I'); // and another one within
+    signal_comes(0xfd000, 'I'); // a nested one
     assert_string_equal(open_calls(t), "ARHRI");
     works(t, 20);
     returns(t, 0xfd000, CODE('R') + 0x10);
@@ -585,13 +586,13 @@ static void test_signals(void **state)
     expect_all(t, edge(SPOOL_EDGE_ROOT, 0, CODE('H')), 1, 7, BCM, 2);
     assert_int_equal(frames_totals(t)[0], 5);
     assert_int_equal(frames_totals(t)[BCM], 1);
-    assert_int_equal(t->counters[frames.late], 0); // which is behind them
+    assert_int_equal(t->counters[frames.late], 0); // which follows them
     // the restorer's: 20 of the inner one, 7 and 2 of the outer one, which the inner is not part of
     expect_all(t, edge(SPOOL_EDGE_ROOT, 0, CODE('R') + 0x10), 2, 29, BCM, 2);
 }
 
-// What returns from no handler has none; a handler that has gone further up has left functions;
-// and one may have made the interrupted function call another.
+// A sigreturn without a handler; a handler that has gone further up has left functions; and one may
+// have made the interrupted function call another.
 static void test_signal_return(void **state)
 {
     (void)state;
@@ -605,7 +606,7 @@ static void test_signal_return(void **state)
     works(t, 3);
     signal_comes(0xfc000, 'H');
     works(t, 9);
-    t->regs[R_RSP] = 0xfe800; // behind C's frame
+    t->regs[R_RSP] = 0xfe800; // after C's frame
     t->pc = CODE('B') + 0x60;
     calls_signal_return(t);
     assert_string_equal(open_calls(t), "AB");
@@ -647,8 +648,8 @@ static void test_signal_return(void **state)
     assert_string_equal(open_calls(t), "AB");
 }
 
-// A vfork child that ends in what it has called; that returns as its parent will; and that returns
-// further.
+// A vfork child that ends in a function that it called; one that returns as its parent will; and
+// one that returns further.
 static void test_borrow(void **state)
 {
     struct calls_save save;
@@ -703,7 +704,7 @@ static void test_borrow(void **state)
     returns(t, 0xfe000, CODE('B') + 0x10);
     expect(t, called('B', 'C'), 1, 3);
 
-    begin(); // what it had jumped to
+    begin(); // the target of its jump
     calls(t, 'B', 0xff000);
     jumps(t, CODE('D'), 0xff000);
     calls_borrow_begin(t, &save);
@@ -719,7 +720,7 @@ static void test_borrow(void **state)
     assert_true(save.top == 0 && t->counters[frames.top] == frames_base(0) + 2 * frames.frame);
 }
 
-// With replays what is done to frames is recorded in its order.
+// With replays changes of frames are recorded in order.
 static void test_late(void **state)
 {
     struct calls_save save;
@@ -745,7 +746,7 @@ static void test_late(void **state)
     leaves(PLT + 0x20, CODE('D'), 0xff000);
     first = e->counter + 1;
     expect_late(1, FRAMES_ENTER, 1, 0);
-    expect_late(2, FRAMES_LEAVE, 1, first + 5 + 3); // behind the edge's events, those of misses
+    expect_late(2, FRAMES_LEAVE, 1, first + 5 + 3); // after the edge's events, those of misses
     expect_late(3, FRAMES_ENTER, 1, 0);
     calls_borrow_begin(t, &save);
     returns(t, 0xff000, CODE('A') + 0x10);
@@ -754,13 +755,13 @@ static void test_late(void **state)
     expect_late(5, FRAMES_ENTER, 1, 0);
     assert_int_equal(told_n, 6);
     assert_int_equal(simulated, 0);
-    // What is found later, and when it is recorded.
+    // Events that are found later, and when they are recorded.
     calls_elements(t, SPOOL_E_BC, 4);
     assert_int_equal(frames_totals(t)[1], 4);
     calls_elements(t, SPOOL_E_DR, 4); // caches are not simulated
     assert_int_equal(frames_totals(t)[1], 4);
     misses(t, 3);
-    assert_int_equal(frames_late_totals(t)[BCM], 0); // nobody owns the counter yet
+    assert_int_equal(frames_late_totals(t)[BCM], 0); // the counter has no event yet
     calls_own(&(struct spool_counters){ ~0u, 2, ~0u, ~0u, ~0u, ~0u, ~0u, 1, ~0u, 3 }, OWN - 1);
     misses(t, 3);
     assert_int_equal(frames_late_totals(t)[BCM], 3);
@@ -772,15 +773,14 @@ static void test_late(void **state)
     calls_elements(t, SPOOL_E_BC, 4);
     assert_int_equal(frames_totals(t)[1], 4);
     tb_config.defer = true;
-    // The end: all is simulated first, and then costs what it costs.
+    // The end: everything is simulated first, and then the costs are added.
     calls_thread_end(t);
     assert_int_equal(simulated, 1);
     assert_int_equal(told_n, 6);
     assert_int_equal(t->misses[first + 3], 3);
 }
 
-// What replays make of it: a call costs what their totals have grown by, and a signal's are again
-// what they were.
+// The replay: a call costs the growth of the replay's totals, and a signal's totals are restored.
 static void test_replayed(void **state)
 {
     const u32 frame = (u32)frames_base(0) + 2 * frames.frame;
@@ -838,9 +838,9 @@ static void test_counters(void **state)
     calls_count(t, 600, 5);
     tb_config.calls = true;
     assert_int_equal(frames_totals(t)[0], 10);
-    calls_count(t, 702, 1); // of nobody's: the first event
+    calls_count(t, 702, 1); // without an owner: the first event
     assert_int_equal(frames_totals(t)[0], 11);
-    // A mispredicted branch says its counter.
+    // A mispredicted branch names its counter.
     calls_miss(t, told(600 + 10, 0, 0, NULL));
     assert_int_equal(t->misses[610], 21);
     assert_int_equal(frames_totals(t)[spool_event_index(SPOOL_E_BCM, flags)], 21);
@@ -884,7 +884,7 @@ static void test_corrected(void **state)
     assert_int_equal(totals[0], 3);
 }
 
-// Each site has a record, with one of its own for each context.
+// Each site has a record, and another one for each context.
 static void test_syscalls(void **state)
 {
     const u64 flags = SPOOL_F_CALLS | SPOOL_F_SYSTIME | SPOOL_F_SYSCPU;
@@ -932,7 +932,7 @@ static void test_syscalls(void **state)
     assert_int_equal(frames_totals(t)[3], 0);
 }
 
-// What translated code has found is forgotten when other modules may lie there.
+// The table of translated code is cleared when other modules may be mapped there.
 static void test_forgotten(void **state)
 {
     (void)state;
@@ -948,7 +948,7 @@ static void test_forgotten(void **state)
         assert_true(calls_known[i] == 0);
 }
 
-// A jump by a table within its function is counted, and no call.
+// A jump by a table within its function is counted, and is no call.
 static void test_within(void **state)
 {
     const struct spool_edge *e;
@@ -995,7 +995,7 @@ static void test_fork(void **state)
     assert_string_equal(open_calls(t), "A");
 }
 
-// What is open begins to cost when all counters have become 0.
+// Open calls start to cost when all counters have become 0.
 static void test_zero(void **state)
 {
     struct calls_kept kept;
@@ -1030,7 +1030,7 @@ static void test_zero(void **state)
     assert_false(calls_toggle(t));
 }
 
-// The frames of replays lie in the same slot, or in another one.
+// The frames of replays are in the same slot, or in another one.
 static void zero_late(u32 slot)
 {
     struct calls_kept kept;
@@ -1048,7 +1048,7 @@ static void zero_late(u32 slot)
     calls(t, 'B', 0xff000);
     kept = calls_keep(t->counters);
     assert_int_equal(kept.late, slot + 1);
-    assert_int_equal(reached[0], frames.frame); // more when a piece begins
+    assert_int_equal(reached[0], frames.frame); // more when a piece starts
     assert_int_equal(reached[slot], frames.frame);
     for (u32 i = 0; i < 3; i++) {
         late = (struct spool_frame *)(frames_base(slot) + i * frames.frame);
@@ -1069,8 +1069,8 @@ static void test_zero_late(void **state)
     zero_late(2);
 }
 
-// The stack pointer is set in a block that calls, or stays: only of the first it is certain that
-// functions have been left, where none began right there.
+// The stack pointer is set in a block that calls, or stays: only the former is certain to have left
+// functions, if none started exactly there.
 static void sets(u64 sp, u32 then_calls, const char *open)
 {
     begin();
@@ -1091,7 +1091,7 @@ static void test_stack(void **state)
     sets(0xfe008, 0, "AB");
 }
 
-// Up on the same stack, and a jump from there: to where a call would have come back to, whatever
+// Up on the same stack, and a jump from there: to where a call would have returned to, whatever
 // function that is, or to a function that is open around there.
 static void leaps(u64 sp, u64 target, const char *open)
 {
@@ -1111,10 +1111,11 @@ static void test_leaps(void **state)
     leaps(0xff008, CODE('A') + 0x60, "A");
     leaps(0xff008, CODE('D'), "AD");
     leaps(0xfe800, CODE('B') + 0x60, "AB");
-    leaps(0xfe800, CODE('D'), "D"); // neither: who knows that stack
+    leaps(0xfe800, CODE('D'), "D"); // neither: an unknown stack
 }
 
-// Control goes to another stack: what it does there is not the function's that set it.
+// Control goes to another stack: its work there does not belong to the function that set the stack
+// pointer.
 static void goes(bool by_return, bool set, bool direct, u64 sp, const char *open)
 {
     begin();
@@ -1139,10 +1140,10 @@ static void test_stacks(void **state)
     (void)state;
     goes(false, false, false, 0xfe000, "ASB");
     goes(true, false, false, 0xfe000, "ASB");
-    goes(false, true, true, 0xfe000, "ASB"); // a direct jump leads nowhere else
+    goes(false, true, true, 0xfe000, "ASB"); // a direct jump has no other target
     goes(true, true, false, 0x60000, "B");
     goes(false, true, false, 0x50000, "B");
-    // What was left has cost nothing: S, to which it comes back, 2 from there on.
+    // Saved stacks are cleared: S, to which control returns, costs 2 from there on.
     calls_zero_left();
     memset(t->counters + called('A', 'S')->counter, 0, 6 * 8);
     t->calls_sp = 0x4fff0;
@@ -1154,7 +1155,7 @@ static void test_stacks(void **state)
     returns(t, 0xff000, CODE('A') + 0x10);
     expect(t, called('A', 'S'), 0, 2);
     assert_int_equal(frames_totals(t)[0], 2);
-    // Back to where S is, and from there at once to D, above S: who called S goes on there.
+    // Back to where S is, and from there at once to D, above S: the caller of S continues there.
     begin();
     calls(t, 'B', 0xff000);
     calls(t, 'S', 0xfe000);
@@ -1170,8 +1171,8 @@ static void test_stacks(void **state)
     jumps(t, CODE('D'), 0xfe800);
     assert_string_equal(open_calls(t), "ABD");
     assert_non_null(edge(SPOOL_EDGE_JUMP, CODE('B') + 0xb, CODE('D')));
-    assert_int_equal(pieces, n + 1); // of C's stack, which is left now
-    // A call on another stack is the function's as anywhere.
+    assert_int_equal(pieces, n + 1); // of C's stack, which is saved now
+    // A call on another stack belongs to the function as usual.
     begin();
     calls(t, 'S', 0xff000);
     t->calls_sp = 0xfeff0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/callgraph/contexts.c: which function an address is in, what of its callers tells a call apart,
-// and whom a function's blocks count for. Functions are 0x1000 bytes each; records are numbered as
-// they are made, from 0 on, so that each number below is counted by hand.
+// engine/callgraph/contexts.c: which function an address is in, what of its callers tells a call
+// apart, and whom a function's blocks count for. Functions are 0x1000 bytes each; records are
+// numbered as they are made, from 0 on, so that each number below is counted by hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ enum { TOP = 4, EVENTS = 1, FIRST = 32, FRAME = 64 };
 
 #define BEHIND 0x5a5a5a5a5a5a5a5aul
 
-// -- the rooms that it calls --
+// -- fakes of what it calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -32,8 +32,8 @@ struct tb_config tb_config;
 
 static struct spool_edge record[32];
 static u32 records, counters_used = FIRST;
-static u32 asked;      // for functions
-static u64 *behind[8]; // what lies behind memory that was asked for
+static u32 asked;      // calls of functions_at()
+static u64 *behind[8]; // the word after each piece of memory
 static u32 areas;
 
 void *heap_pages(u64 bytes)
@@ -128,7 +128,7 @@ static struct spool_frame *frame(u32 number)
     return (struct spool_frame *)stack[number];
 }
 
-// Frame `number` is made by a call from site; its edge's number is answered.
+// Frame `number` is opened by a call from site; returns its edge's number.
 static u32 enter(u32 number, u64 site, u64 target)
 {
     const struct contexts_way w = {
@@ -156,12 +156,12 @@ static int begin(void **state)
     return 0;
 }
 
-// What was found once is known, by whatever address in it was asked for, until there are other
-// modules; and nothing is forgotten but that.
+// A function that was found once is known, for any address in it, until the modules change; nothing
+// else is forgotten.
 static void test_functions(void **state)
 {
     static const u64 at[] = { 0x1234, 0x1230, 0x51234, 0xffff };
-    static const u32 maps[] = { 1, 2, 3, 0x2003, 0x3000 }; // the lowest 13 bits stand in its word
+    static const u32 maps[] = { 1, 2, 3, 0x2003, 0x3000 }; // its word has the lowest 13 bits
 
     (void)state;
     for (u32 n = 0; n < sizeof(maps) / sizeof(*maps); n++) {
@@ -202,7 +202,7 @@ static void test_calls(void **state)
     assert_true(record[4].from == 1 && record[4].to == 4 && record[4].site == 0xa010 &&
                 record[4].target_map == 3 && record[4].site_map == 3);
 
-    // It stands in the stack of functions once.
+    // It is in the stack of functions once.
     assert_int_equal(enter(2, 0xb010, 0xb000), 6);
     m = contexts_of(frame(2));
     assert_int_equal(m->context, 6);
@@ -216,7 +216,7 @@ static void test_calls(void **state)
     assert_int_equal(counters[m->depth], 3);
     assert_true(record[7].from == 6 && record[7].to == 6);
 
-    // The same calls again: nothing new is recorded, nor asked for.
+    // The same calls again: nothing new is recorded, or looked up.
     counters[m->depth] = 0;
     asked = 0;
     assert_int_equal(enter(1, 0xa010, 0xb000), 4);
@@ -227,8 +227,8 @@ static void test_calls(void **state)
     assert_int_equal(counters[m->depth], 3);
 }
 
-// What blocks of B count is its context's: what they had counted for another one is put on that
-// one's account when B is entered anew.
+// The counts of B's blocks belong to its context: earlier counts move to the earlier context's
+// account when B is entered again.
 static void test_accounts(void **state)
 {
     struct function b = { .start = 0xb000, .map = 3 };
@@ -257,7 +257,7 @@ static void test_accounts(void **state)
     assert_int_equal(t->calls_context, 6);
 }
 
-// Where nothing is collected the totals come back to what they were.
+// Where nothing is collected the totals return to their old values.
 static void test_toggle(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/callgraph/contexts.c, of a program that maps code again and again: each time that a mapping is
-// recorded all that is known of addresses may be wrong, and what is learnt anew takes the place of
-// what was known.
+// engine/callgraph/contexts.c for a program that maps code again and again: each new mapping may
+// invalidate all that is known of addresses, and new entries reuse the memory of old ones.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +24,7 @@ struct spool_header *spool = &head;
 struct tb_config tb_config = { .contexts = true, .calls_top = 4, .calls_frame = 64 };
 u64 spooler_maps_named;
 
-static u64 in_use; // of the heap
+static u64 in_use; // heap bytes in use
 static u32 given = 32, questions;
 
 void *heap_pages(u64 n)
@@ -81,7 +80,7 @@ struct spool_edge *edges_at(u32 counter)
 }
 
 static u32 modules = 1; // that take turns
-static u64 shift;       // of where functions begin
+static u64 shift;       // of the starts of functions
 
 struct function functions_at(u64 addr)
 {
@@ -128,7 +127,7 @@ static void one_round(void)
     }
 }
 
-// What 10,000 rounds take is what two have taken.
+// 10,000 rounds use as much memory as two.
 static void expect_no_more(void)
 {
     u64 use;
@@ -154,7 +153,7 @@ static void test_one_module(void **state)
     expect_no_more();
 }
 
-// Each function has the number that it had, whoever has lain there in between.
+// Each function keeps its number, whatever was mapped there in between.
 static void test_two_modules(void **state)
 {
     (void)state;
@@ -163,7 +162,7 @@ static void test_two_modules(void **state)
     modules = 1;
 }
 
-// What is remembered without a lock has the last 13 bits of the number of recordings.
+// The lock-free entries have the last 13 bits of the number of recorded mappings.
 static void test_numbers_go_round(void **state)
 {
     u64 turn = 0x2000;

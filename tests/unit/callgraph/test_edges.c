@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/callgraph/edges.c: what is one edge, how many counters each has, and that all are found again.
-// Functions are 0x1000 bytes each, those from 0x70000 on a linkage table; a table of edges is half
-// full when it has 2048, and is made twice as large then.
+// engine/callgraph/edges.c: what makes two edges the same, how many counters each has, and that all
+// are found again. Functions are 0x1000 bytes each, those from 0x70000 on a linkage table; a table
+// of edges is half full when it has 2048, and doubles then.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,49 +12,16 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/callgraph/edges.h"
 #include "engine/callgraph/functions.h"
-#include "engine/codecache/tcache.h"
-#include "engine/spool/config.h"
-#include "engine/spool/spooler.h"
+#include "tests/unit/callgraph/edges_fakes.h"
 #include "tests/unit/thread/waiter.h"
 
 enum { EVENTS = 3, FIRST = 10 };
 
-static struct spool_header header;
-struct spool_header *spool = &header;
-struct tb_config tb_config;
-
-static struct spool_edge record[8192];
-static u32 counters;
-static void (*in_append)(void); // done once while a record is made
-static int locked;
-static u32 locks;
-static u64 asked[4]; // of which addresses the function was asked for
+static u64 asked[4]; // addresses passed to functions_at()
 static u32 asks;
-static u32 module;
-static u64 tables[8]; // bytes of tables that were made, and given back
+static u64 tables[8]; // bytes of tables that were allocated, and freed
 static u32 made, given;
-
-struct spool_edge *spooler_edge_at(u32 i)
-{
-    return &record[i];
-}
-
-struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n)
-{
-    struct spool_edge *mine = &record[header.edges_used];
-    void (*what)(void) = in_append;
-
-    in_append = NULL;
-    if (what)
-        what();
-    *mine = *e;
-    mine->counter = counters;
-    counters += n;
-    header.edges_used++;
-    return mine;
-}
 
 void *heap_alloc(u64 bytes)
 {
@@ -67,17 +34,6 @@ void heap_free(void *p, u64 bytes)
 {
     assert_true(tables[given++] == bytes);
     free(p);
-}
-
-void tcache_lock(void)
-{
-    assert_int_equal(locked++, 0);
-    locks++;
-}
-
-void tcache_unlock(void)
-{
-    assert_int_equal(--locked, 0);
 }
 
 struct function functions_at(u64 addr)
@@ -97,7 +53,7 @@ static int begin(void **state)
     (void)state;
     header = (struct spool_header){ 0 };
     tb_config = (struct tb_config){ .calls_events = EVENTS };
-    counters = FIRST;
+    counters_used = FIRST;
     module = 5;
     made = given = 0;
     edges_init();
@@ -117,15 +73,15 @@ static struct spool_edge *get(enum spool_edge_kind kind, u64 site, u64 target)
     return e;
 }
 
-// How many counters it has; which functions are asked for.
+// How many counters it has; which addresses are looked up.
 static void expect_get(enum spool_edge_kind kind, u64 site, u64 target, u32 n, u32 functions)
 {
-    u32 at = counters;
+    u32 at = counters_used;
     const struct spool_edge *e = get(kind, site, target);
 
     assert_true(e == &record[header.edges_used - 1]);
     assert_int_equal(e->counter, at);
-    assert_int_equal(counters - at, n);
+    assert_int_equal(counters_used - at, n);
     assert_int_equal(asks, functions);
     if (site)
         assert_true(asked[0] == site);
@@ -155,7 +111,7 @@ static void test_counters(void **state)
     assert_int_equal(edges_plt_number(0x123450070020), 0x30070020 & 0x3fffffff);
 }
 
-// One that is like it in all of these; and one for which a module has made way to another.
+// One that is equal in all of these; and one for which another module was mapped.
 static void test_same(void **state)
 {
     const struct spool_edge like = { .kind = SPOOL_EDGE_CALL,
@@ -170,7 +126,7 @@ static void test_same(void **state)
 
     (void)state;
     assert_true(edges_record(&like, 4) == first);
-    assert_int_equal(counters, FIRST + 4);
+    assert_int_equal(counters_used, FIRST + 4);
 #define OTHER(field)                                                        \
     do {                                                                    \
         e = like;                                                           \
@@ -191,7 +147,7 @@ static void test_same(void **state)
     assert_true(edges_record(&e, 1) == &record[6]);
     e.target_map++;
     assert_true(edges_record(&e, 1) == &record[7]);
-    // What has no site, in whatever map; an entry of a linkage table, whatever it leads to.
+    // An edge without a site, in any map; an entry of a linkage table, whatever it leads to.
     e = (struct spool_edge){ .kind = SPOOL_EDGE_ROOT, .target = 0x2000 };
     assert_true(edges_record(&e, 1) == &record[8]);
     e.site_map++;
@@ -203,7 +159,7 @@ static void test_same(void **state)
     assert_true(edges_record(&e, 1) == &record[9]);
 }
 
-// A helper takes the translation lock only for what is new.
+// A helper takes the translation lock only for a new edge.
 static void test_of(void **state)
 {
     const struct spool_edge *e;
@@ -229,14 +185,14 @@ static void test_functions(void **state)
     assert_true(plt && locked == 0);
     assert_true(edges_function(0x2345, &plt) == 0x2000);
     assert_false(plt);
-    // What an entry leads to is noted once.
+    // The target of an entry is noted once.
     edges_plt_known(e, 0x2000, 0x2040);
     assert_true(e->target == 0x2000 && e->function == 0x2040);
     edges_plt_known(e, 0x3000, 0x3040);
     assert_true(e->target == 0x2000 && e->function == 0x2040);
 }
 
-// Edges 0 and 2 have counters from 10 and 14 on, those between them and behind none.
+// Edges 0 and 2 have counters from 10 and 14 on, those between them and after them none.
 static void test_at(void **state)
 {
     (void)state;
@@ -261,7 +217,7 @@ static struct spool_edge numbered(u32 i)
     return (struct spool_edge){ .site = 0x1040 + i / 2, .target = 0x2000 + i % 2, .to = i % 3 };
 }
 
-// The first test, for the number of edges is of all tests.
+// The first test: the number of edges is for all tests.
 static void test_grows(void **state)
 {
     struct spool_edge e;
@@ -280,7 +236,7 @@ static void test_grows(void **state)
     }
     assert_true(given == 1 && tables[1] == 8192 * 4);
     assert_int_equal(header.edges_used, 2048);
-    for (u32 i = 0; i < 4000; i++) { // others in the same places: no more room is needed
+    for (u32 i = 0; i < 4000; i++) { // others in the same places: no more space is needed
         e = numbered(i % 40);
         e.target_map = 1 + i / 40;
         edges_record(&e, 1);
@@ -331,7 +287,7 @@ static void another_knows(void)
     waited = waiter_waits(knows_too);
 }
 
-// Two that ask for the same edge at once are given one.
+// Two threads that look up the same new edge at once get one.
 static void test_locked(void **state)
 {
     const struct spool_edge e = { .site = 0x1010, .target = 0x2000 };
@@ -347,7 +303,7 @@ static void test_locked(void **state)
         assert_true(i == 2 || first == second);
         assert_int_equal(header.edges_used, 1);
     }
-    in_append = edges_fork_child; // the lock was another thread's, of the parent
+    in_append = edges_fork_child; // another thread of the parent held the lock
     edges_record(&(struct spool_edge){ .site = 0x1020 }, 1);
     edges_record(&e, 1);
 }

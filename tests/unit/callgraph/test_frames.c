@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// engine/callgraph/frames.c and contexts.c, by way of calls.c: what calls cost where functions are
-// hidden, grouped, told apart, not collected, or where something is to be done before or behind
-// them. Of calls that are open the functions are told, the first one first.
+// engine/callgraph/frames.c and contexts.c, through calls.c: the costs of calls where functions are
+// hidden, grouped, told apart, or not collected, or have actions before or after them. Open calls
+// are compared as text, outermost first.
 #include "tests/unit/callgraph/calls_fakes.h"
 
 // Five events: Ir, Bc and Bi, which blocks add to, Bcm and Bim, which are found later.
 enum { FLAGS = SPOOL_F_CALLS | SPOOL_F_BRANCH_SIM | SPOOL_F_CONTEXTS, BCM = 3, OWN = 500 };
 
-// Callers of D and levels of F are told apart; S is hidden, as the linkage table is; G and H are
-// one; T is not collected; parts are written before and after X; before Z all becomes 0.
+// Callers of D and levels of F are told apart; S is hidden, as is the linkage table; G and H are a
+// group; T is not collected; dumps are written before and after X; Z clears all counters.
 static const char rules[] = "c1 D\0r2 F\0s S\0g1 G\0g1 H\0t T\0b X\0a X\0z Z\0r2 Y\0c2 E";
 
 static int begin_all(void **state)
@@ -20,7 +20,8 @@ static int begin_all(void **state)
     rules_text = rules;
     header.patterns_bytes = sizeof(rules);
     calls_init();
-    assert_int_equal(counters_used, FIRST + 2 * (1 + 5)); // and totals while nothing is collected
+    assert_int_equal(counters_used,
+                     FIRST + 2 * (1 + 5)); // and the totals while nothing is collected
     assert_true(frames.begins && frames.ends && frames.frame == 128);
     calls_own(&c, OWN - 1);
     return 0;
@@ -42,7 +43,7 @@ static struct spool_frame_context *top(void)
     return contexts_of(frames_top(t));
 }
 
-// How often a function is open that is on top.
+// How often the top function is open.
 static u64 open_now(void)
 {
     return t->counters[top()->depth];
@@ -102,7 +103,7 @@ static void test_calls(void **state)
     assert_int_equal(t->counters[frames.top], 0);
 }
 
-// S pays for what it does itself, and its caller for that; B is called by A, from where S was.
+// The caller of S pays for S's own work; B is called by A, from the site that called S.
 static void test_hidden(void **state)
 {
     const struct spool_edge *s, *b, *v;
@@ -119,7 +120,7 @@ static void test_hidden(void **state)
     calls_count(t, OWN, 3);
     calls(t, 'B', 0xfe000);
     expect_all(t, s, 1, 2, BCM, 3);
-    // for whoever finds it after SIGKILL: it has paid
+    // for a salvage after SIGKILL: it has paid
     assert_true(frames_below(frames_top(t))->before[0] == ~frames_totals(t)[0]);
     b = edge_now();
     assert_true(b->site == CODE('A') + 0xb && b->from == context && b->function == CODE('B'));
@@ -150,7 +151,7 @@ static void test_hidden(void **state)
     calls_thread_end(t);
     expect_all(t, s, 2, 11, BCM, 8);
     assert_true(asked == 0 && pieces == n);
-    // Of the first slots a frame that would be another slot's first is none.
+    // In the first slots there is no frame that would be another slot's first.
     begin(state);
     t->counters[frames.top] += SPOOL_STACK_SIZE - 3 * frames.frame;
     frames_enter_root(t, CODE('A'), FRAMES_KEY_NONE, ~0ul);
@@ -162,7 +163,7 @@ static void test_hidden(void **state)
     works(t, 1);
     ends(0xff000, 'A');
     expect(t, s, 1, 1);
-    // Of a thread that begins in it there is no caller to pay.
+    // A thread that starts in it has no caller to pay.
     t = new_thread(0, 'S');
     calls_thread_start(t);
     assert_int_equal(top()->flags, 0);
@@ -171,7 +172,8 @@ static void test_hidden(void **state)
     expect(t, edge(SPOOL_EDGE_ROOT, 0, CODE('S')), 1, 1);
 }
 
-// Hidden is the linkage table, too; the resolver of a name leaves its place to what it finds.
+// The linkage table is hidden, too; the resolver of a name is replaced by the function that it
+// finds.
 static void test_table(void **state)
 {
     const struct spool_edge *e;
@@ -212,7 +214,7 @@ static void test_table(void **state)
     assert_int_equal(t->calls_context, top()->context);
 }
 
-// Two levels of F are told apart, of others one; G and H are one function.
+// Two levels of F are told apart, one of the others; G and H are one function.
 static void test_levels(void **state)
 {
     const struct function h = { .start = CODE('H'), .map = 3 };
@@ -248,7 +250,7 @@ static void test_levels(void **state)
     calls(t, 'H', 0xfe000);
     assert_int_equal(top()->context, context);
     assert_true(top()->own == 1 && open_now() == 2);
-    contexts_block(77, 600, 1, &h); // what H's block counts is that context's
+    contexts_block(77, 600, 1, &h); // the counts of H's block belong to that context
     piece = &record[header.edges_used - 1];
     assert_true(piece->kind == SPOOL_EDGE_PIECE && piece->target == 77);
     assert_int_equal(t->counters[piece->to], context);
@@ -263,7 +265,7 @@ static void test_levels(void **state)
     assert_true(top()->context != context && open_now() == 1);
 }
 
-// D is another one for each caller, E for each two.
+// D has a context for each caller, E for each two.
 static void test_callers(void **state)
 {
     u32 by_a, by_b, by_ab, by_cb;
@@ -313,8 +315,8 @@ static bool due(struct thread_due *d, char letter)
     return is;
 }
 
-// Parts are written before the first of X's calls that are open, and after it; and the thread
-// leaves its fragment for that, where it is in a helper.
+// Dumps are written before the outermost open call of X, and after it; the thread leaves its
+// fragment for that, if it is in a helper.
 static void test_parts(void **state)
 {
     (void)state;
@@ -341,14 +343,14 @@ static void test_parts(void **state)
     assert_false(own[0].dump_before.is);
     ends(0xfe000, 'B');
     assert_false(own[0].dump_after.is);
-    // From stack to stack X goes on: nothing has ended.
+    // X continues from stack to stack: nothing has ended.
     calls(t, 'X', 0xfe000);
     assert_true(due(&own[0].dump_before, 'X'));
     frames_end(t->counters, false, true);
     assert_false(own[0].dump_after.is);
 }
 
-// Within T nothing is collected: whatever is done there, totals are what they were before.
+// Nothing is collected within T: the totals stay as they were before.
 static void expect_off(const char *open)
 {
     assert_string_equal(open_calls(t), open);
@@ -450,7 +452,7 @@ static void test_borrow(void **state)
     assert_memory_equal(top(), &before, sizeof(before));
     assert_int_equal(t->counters[before.depth], 1);
     assert_int_equal(t->calls_context, before.context);
-    calls(t, 'S', 0xfe000); // a hidden one is not open
+    calls(t, 'S', 0xfe000); // a hidden function is not open
     calls_borrow_begin(t, &save);
     ends(0xfe000, 'B');
     calls_borrow_end(t, &save);
@@ -458,7 +460,7 @@ static void test_borrow(void **state)
     assert_int_equal(t->counters[0], 0);
 }
 
-// Functions of a stack that is left are not open, and are again when it goes on.
+// Functions of a saved stack are not open, and are open again when it is restored.
 static void test_stacks(void **state)
 {
     u32 a = contexts_of(frames_top(t))->depth, b;
@@ -484,7 +486,7 @@ static void test_stacks(void **state)
     assert_true(t->counters[a] == 0 && t->counters[b] == 0);
 }
 
-// The lock was another thread's, of the parent; and other modules may lie where some did.
+// Another thread of the parent held the lock; and other modules may be mapped there now.
 static void test_forgotten(void **state)
 {
     u32 n, made = header.edges_used, used = counters_used;
@@ -503,7 +505,7 @@ static void test_forgotten(void **state)
     spooler_maps_named++;
     assert_true(contexts_function_at(CODE('W') + 4) == CODE('W'));
     assert_int_equal(asked, 2);
-    // 2000 addresses in 20 functions are found again, and their old tables are given back
+    // 2000 addresses in 20 functions are found again, and their old tables are freed
     for (u32 again = 0; again < 2; again++) {
         asked = 0;
         for (u32 i = 0; i < 2000; i++)
@@ -512,7 +514,7 @@ static void test_forgotten(void **state)
         assert_int_equal(asked, again ? 0 : 2000);
     }
     assert_int_equal(pieces, n);
-    // The same call is another one now that its functions are of other maps.
+    // The same call is a different one, because its functions are of other maps.
     module = 4;
     spooler_maps_named++;
     calls(t, 'W', 0xff000);
@@ -522,8 +524,8 @@ static void test_forgotten(void **state)
     spooler_maps_named++;
 }
 
-// What says where a thread is: whether anything is collected, and of each function whose what it
-// counts is, and how often it is open.
+// The counters of a thread's state: whether it collects, and for each function its owner and its
+// depth.
 static void test_state(void **state)
 {
     u64 first, end;
@@ -537,7 +539,7 @@ static void test_state(void **state)
         mine += first + 1 == top()->depth;
     }
     assert_int_equal(mine, 1);
-    calls(t, (char)('A' + 60), 0xff000); // a function that nobody has called
+    calls(t, (char)('A' + 60), 0xff000); // a function that was never called
     ends(0xff000, 'A');
     assert_true(contexts_state(n + 1, &first, &end));
     assert_false(contexts_state(n + 2, &first, &end));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/callgraph/functions.c: where the functions of a module begin, from ELF files that are written
-// here. A module is one page of code at 0x500000; its functions are told as a text, each by its
-// offset in that page, with `p` for a linkage table, `s` for one that is skipped, and its rules.
+// engine/callgraph/functions.c: where the functions of a module start, from ELF files that the
+// tests write. A module is one page of code at 0x500000; its functions are compared as text, each
+// by its offset in that page, with `p` for a linkage table, `s` for one that is skipped, and its
+// patterns.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,10 +25,10 @@
 #include "engine/spool/spooler.h"
 
 #define MAPS   ((struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF))
-#define START  0x500000ul // where the page lies
-#define LINKED 0x401000ul // and was meant to
+#define START  0x500000ul // address of the page
+#define LINKED 0x401000ul // its link-time address
 
-// -- the rooms that functions.c calls --
+// -- fakes of what functions.c calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -36,15 +37,15 @@ struct tb_config tb_config;
 enum { SIZE = 0x5000 };
 
 static u8 image[SIZE]; // the file
-static u32 map = ~0u;  // of this test: each has a module of its own
+static u32 map = ~0u;  // each test has a map of its own
 static char file[] = "/tmp/quern-functions-XXXXXX";
-static const char *debug; // a file with what was stripped; NULL: there is none
-static char opened[256];  // the others that were asked for
-static char names[256];   // that rules were asked for
+static const char *debug; // a file of debug symbols; NULL: there is none
+static char opened[256];  // names of other files that were opened
+static char names[256];   // names passed to patterns_match()
 static bool any_rules;
-static u64 blocks; // of the heap
+static u64 blocks; // pieces of the heap
 
-// Behind what is asked for stands what nobody may read.
+// Each piece is followed by bytes that must not be read.
 void *heap_alloc(u64 n)
 {
     char *p = calloc(1, n + 8);
@@ -59,7 +60,7 @@ void heap_free(void *p, u64 n)
 {
     if (!p)
         return;
-    assert_string_equal((char *)p + n, "beyond"); // it has the size that it was asked for with
+    assert_string_equal((char *)p + n, "beyond"); // it is freed with the size of its allocation
     blocks--;
     free(p);
 }
@@ -103,7 +104,7 @@ bool patterns_any(void)
     return any_rules;
 }
 
-// Of names of one letter each has a rule.
+// Each name of one letter matches a pattern.
 u64 patterns_match(const char *name)
 {
     snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s ", name);
@@ -167,7 +168,7 @@ static void section(const char *name, u32 type, u64 flags, u64 addr, u64 offset,
     word(60, sections, 2);
 }
 
-// An empty module, whose first symbol is none, with sections for text, data, symbols and names.
+// An empty module, whose first symbol is null, with sections for text, data, symbols and names.
 static void begin(void)
 {
     memset(image, 0, sizeof(image));
@@ -209,7 +210,7 @@ static void function(u64 at, u64 bytes)
     symbol("f", FUNC, IN_TEXT, at, bytes);
 }
 
-// An entry of .eh_frame, and of the table that leads to it; the header is at 0x3f0000.
+// An entry of .eh_frame, and of the table that refers to it; the header is at 0x3f0000.
 static void frame(u64 at, u32 bytes)
 {
     u32 entry = frames * 16, place = 12 + frames * 8;
@@ -220,11 +221,11 @@ static void frame(u64 at, u32 bytes)
     word(HEADER + place + 4, FRAMES - HEADER + entry, 4);
     if (!frames++)
         segment(0x6474e550, 4, HEADER, 0x3f0000, 0x100);
-    word(HEADER, 0x3b031b01, 4); // as every linker has it
+    word(HEADER, 0x3b031b01, 4); // as every linker writes it
     word(HEADER + 8, frames, 4);
 }
 
-// What is said of the file's page of code; of a map of this kind.
+// The functions of the file's page of code; of a map of this kind.
 static const char *told_of(u32 flags, bool same_file)
 {
     static char text[1024];
@@ -289,7 +290,7 @@ static void test_nothing(void **state)
     assert_string_equal(told(), "0");
     function(0x10, 0x20);
     assert_string_equal(told(), "0 10 30");
-    // No file of that name, another one by now, no file at all, one that is gone.
+    // No file of that name; another file by now; an anonymous mapping; a deleted file.
     assert_string_equal(told_of(0, false), "0");
     assert_string_equal(told_of(SPOOL_MAP_ANON, true), "0");
     assert_string_equal(told_of(SPOOL_MAP_DELETED, true), "0");
@@ -315,7 +316,7 @@ static void test_symbols(void **state)
     symbol("f", FUNC, IN_TEXT, 0x10, 0x10);
     symbol("f", IFUNC, IN_TEXT, 0x20, 0x10);
     symbol("f", OBJECT, IN_TEXT, 0x30, 0x10);
-    symbol("f", LABEL, IN_TEXT, 0x50, 0x4); // its size says nothing
+    symbol("f", LABEL, IN_TEXT, 0x50, 0x4); // its size does not count
     symbol("f", SECTION, IN_TEXT, 0x60, 0x10);
     symbol("", FUNC, IN_TEXT, 0x70, 0x10);
     symbol("f", FUNC, IN_DATA, 0x80, 0x10);
@@ -326,7 +327,7 @@ static void test_symbols(void **state)
     assert_string_equal(told(), "0 10 20 30 40 50");
 }
 
-// A function ends where its symbol says; labels within it are its own.
+// A function ends where its symbol ends; labels within it belong to it.
 static void test_extents(void **state)
 {
     (void)state;
@@ -336,18 +337,18 @@ static void test_extents(void **state)
     label(0x50);
     assert_string_equal(told(), "0 10 30 40 50");
     function(0x60, 0x20);
-    function(0x68, 0x8); // within another: that one's end is the farther
+    function(0x68, 0x8); // within another one, which ends later
     label(0x70);
-    label(0x80); // right behind it
+    label(0x80); // right after it
     function(0x90, 0);
     function(0x90, 0x8);
     function(0x90, 0x10);
     assert_string_equal(told(), "0 10 30 40 50 60 68 80 90 a0");
-    function(0xff0, 0x100); // beyond the page
+    function(0xff0, 0x100); // up to the end of the page and further
     assert_string_equal(told(), "0 10 30 40 50 60 68 80 90 a0 ff0");
 }
 
-// 170 symbols are read at a time: the 171st is the next part's first.
+// 170 symbols are read at a time: the 171st is the first of the next part.
 static void test_many_symbols(void **state)
 {
     (void)state;
@@ -359,7 +360,7 @@ static void test_many_symbols(void **state)
     assert_string_equal(told(), "0 10 18 20 28 30 38");
 }
 
-// Of segments, that one which the mapping is of; of two that share a page, that with code.
+// The segment of the mapping is used; of two that share a page, the one with code.
 static void test_segments(void **state)
 {
     (void)state;
@@ -370,13 +371,13 @@ static void test_segments(void **state)
     segment(1, 6, TEXT + 0xff0, LINKED + 0x3000, 0x1000);
     assert_string_equal(told(), "0 10 30");
     segments = 0;
-    segment(1, 5, TEXT + 0x1000, LINKED, 0x1000); // behind it
+    segment(1, 5, TEXT + 0x1000, LINKED, 0x1000); // after it
     assert_string_equal(told(), "0");
     segments = 0;
     segment(1, 5, 0, LINKED - 0x1000, 0x1000); // before it
     assert_string_equal(told(), "0");
     segments = 0;
-    segment(1, 4, TEXT, LINKED, 0x1000); // no code: better than none
+    segment(1, 4, TEXT, LINKED, 0x1000); // no code, but there is no other
     assert_string_equal(told(), "0 10 30");
 }
 
@@ -390,12 +391,12 @@ static void test_frames(void **state)
     assert_string_equal(told(), "0 10 20 28 40 50");
     function(0x40, 0x20);
     assert_string_equal(told(), "0 10 20 28 40 60");
-    label(0x24); // one begins within a range: what is behind it is its own
+    label(0x24); // one starts within a range: the rest belongs to it
     assert_string_equal(told(), "0 10 20 24 40 60");
 }
 
-// 512 entries of the table are read at a time: the 513th is the next part's first. What they lead
-// to need not be followed by as much as is read of it at once.
+// 512 entries of the table are read at a time: the 513th is the first of the next part. The entries
+// that they refer to may be nearer to the end than the size of one read.
 static void test_many_frames(void **state)
 {
     enum { TABLE = 0x2000, LAST = SIZE - 16 };
@@ -420,7 +421,7 @@ static void test_many_frames(void **state)
     assert_string_equal(told(), "0 10 18 20 38");
 }
 
-// A table of another form says nothing; an entry of another form no end.
+// A table of another form is ignored; an entry of another form has no end.
 static void test_other_frames(void **state)
 {
     (void)state;
@@ -444,7 +445,7 @@ static void test_plt(void **state)
     label(0x70);
     section(".plt", 1, 6, LINKED + 0x40, 0, 0x20);
     assert_string_equal(told(), "0 10 30 40p 60 70");
-    section(".plt.sec", 1, 6, LINKED + 0x60, 0, 0x8); // right behind it
+    section(".plt.sec", 1, 6, LINKED + 0x60, 0, 0x8); // right after it
     assert_string_equal(told(), "0 10 30 40p 60p 68 70");
     section(".plt.got", 1, 2, LINKED + 0x80, 0, 0x8);   // no code
     section(".pla", 1, 6, LINKED + 0x80, 0, 0x8);       // no such name
@@ -456,7 +457,7 @@ static void test_plt(void **state)
     assert_string_equal(told(), "0 10 30 40s 60s 68 70 ff0s");
     header.flags = SPOOL_F_SHOW_PLT;
     assert_string_equal(told(), "0 10 30 48 4c 70");
-    // In the file the one behind comes first.
+    // The later one is first in the file.
     setup(state);
     function(0x10, 0x20);
     section(".plt.sec", 1, 6, LINKED + 0x60, 0, 0x8);
@@ -466,7 +467,8 @@ static void test_plt(void **state)
     assert_int_equal(blocks, before + 1); // its table
 }
 
-// Names are asked for in files that have the rules' functions, and those of one place are one's.
+// Names of the files' functions are matched with patterns; all names at one place count for its
+// function.
 static void test_patterns(void **state)
 {
     (void)state;
@@ -514,8 +516,8 @@ static const char *message(void)
     return behind_pid ? behind_pid + 1 : "";
 }
 
-// Mangled names of three languages are asked for in the form that the profile shows, too. One may
-// have none, and what is missing at the end is not read.
+// Mangled names of three languages are also matched as the profile shows them. A name may have no
+// such form; missing answers at the end are not read.
 static void test_demangled(void **state)
 {
     char expected[256];
@@ -530,12 +532,12 @@ static void test_demangled(void **state)
     symbol("_Ze", FUNC, IN_TEXT, 0x50, 0x10);
     memcpy(demangled, "a\0\0d", 5);
     demangled_bytes = 5;
-    sys_close(0); // then that is the descriptor of what is read, which is as good as any
+    sys_close(0); // then 0 is the descriptor of the file, which is valid
     assert_string_equal(told(), "0 10=1 20 30 40=8 50 60");
     assert_int_equal(to_demangle_bytes, 16);
     assert_memory_equal(to_demangle, "_Za\0_Rc\0_Dd\0_Ze", 16);
     assert_string_equal(names, "_Za _Xb _Rc _Dd _Ze a d ");
-    demangled_bytes = 4; // the last has no end
+    demangled_bytes = 4; // the last one has no NUL
     assert_string_equal(told(), "0 10=1 20 30 40 50 60");
     assert_string_equal(message(), "");
     demangled_bytes = 0;
@@ -553,7 +555,7 @@ static void test_demangled(void **state)
     assert_int_equal(to_demangle_bytes, 0);
 }
 
-// Names that take more than 4 KiB: what they had is given back when they get more.
+// Names of more than 4 KiB: the old memory is freed when it grows.
 static void test_many_names(void **state)
 {
     static const char name[] = "_ZN5outer5innerIiEEvT_abcdefghijklmnopqrstuvwxyz";
@@ -592,7 +594,7 @@ static u32 note(u32 at, u32 type, u32 bytes)
 
 #define ID "/usr/lib/debug/.build-id/9b/acbdcedff00112233445566778899aabbccdde.debug"
 
-// The file with what was stripped has the symbols, when it is there and is needed.
+// The file of debug symbols is read if it exists and is needed.
 static void test_stripped(void **state)
 {
     char copy[] = "/tmp/quern-functions-debug-XXXXXX";
@@ -620,7 +622,7 @@ static void test_stripped(void **state)
     sys_unlink(copy);
 }
 
-// A note that is another one's, or of which only the head is within the segment, names no file.
+// A note of another kind, or of which only the head is within the segment, names no file.
 static void test_other_notes(void **state)
 {
     u32 end = note(0, 3, 20);
@@ -649,7 +651,7 @@ static void test_other_notes(void **state)
     assert_string_equal(opened, "");
 }
 
-// The vDSO has no file: it is read where it lies.
+// The vDSO has no file: it is read from memory.
 static void test_vdso(void **state)
 {
     struct function f;
@@ -666,7 +668,7 @@ static void test_vdso(void **state)
     assert_int_equal(f.end, (u64)image + 0x30);
 }
 
-// The number that the next descriptor would have.
+// The number of the next descriptor.
 static int next_fd(void)
 {
     int fd = (int)sys_open("/dev/null", O_RDONLY, 0);
@@ -675,7 +677,7 @@ static int next_fd(void)
     return fd;
 }
 
-// What was read is kept, of any number of modules, and nothing else.
+// Tables are kept for any number of modules, and nothing else.
 static void test_pcache(void **state)
 {
     int fd;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/callgraph/patterns.c: which rules match a name, and what they say together. Expected: * is any
-// number of characters, ? is one, and what stands for one function goes before what stands for all.
+// engine/callgraph/patterns.c: which patterns match a name, and their combined options. Expected: *
+// is any number of characters, ? is one, and an option with a pattern precedes one for all
+// functions.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/callgraph/saved.c: which stack is found of those that were left, held against a plain search of
-// all, and how many are looked at for that, however many there are.
+// engine/callgraph/saved.c: which saved stack is found, against a plain search of all, and how many
+// a search visits, however many there are.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ void heap_free(void *p, u64 size)
     free(p);
 }
 
-// What the client has in its memory: where a stack has been copied to, its return addresses.
+// The client's memory: the return addresses of a stack that has been copied.
 static u64 memory_at, memory[8];
 
 int clientmem_read_u64(u64 addr, u64 *out)
@@ -91,7 +91,7 @@ static int make(void **state)
     return !stack || !copies;
 }
 
-// -- the same, by looking at all --
+// -- the same, by a plain search --
 
 static u64 order[MOST], last; // when each was left
 
@@ -148,7 +148,7 @@ static u32 plain_near(u32 n, u64 sp)
     return found;
 }
 
-// The place of it; several may have the same.
+// Its place; several may have the same.
 static u64 plain_around(u32 n, u64 sp, bool all)
 {
     u64 found = 0;
@@ -234,11 +234,11 @@ static void test_nothing(void **state)
     (void)state;
     assert_null(saved_at(0x5000));
     assert_null(saved_moved(0x1000, 0x5018));
-    // Nobody knows where its one function returns to.
+    // The return address of its only function is unknown.
     leave(0, 0x5000, 0x6000, back, 0);
     assert_null(saved_called(0, 0));
     assert_null(saved_moved(0, 0x9000));
-    // What lies near it may be below address 4096, and is not above its end.
+    // A stack near it may be below address 4096, and is not above its end.
     assert_int_equal(number(saved_near(0x4000, 4096)), 0);
     assert_null(saved_near(0x3fff, 4096));
     take(0);
@@ -248,7 +248,7 @@ static void test_nothing(void **state)
     take(0);
 }
 
-// Copied elsewhere: three further calls return where they did, and lie as far apart.
+// Copied elsewhere: three further calls have the same return addresses and distances.
 static void test_moved(void **state)
 {
     const u64 a[] = { 0x1000, 0x2000, 0x3000, 0x4000 }, b[] = { 0x1000, 0x2000, 0x3000, 0x5000 };
@@ -278,7 +278,7 @@ static void test_moved(void **state)
     assert_int_equal(number(saved_moved(0x1000, 0x10018 + 0x108)), 0);
     take(0);
     take(2);
-    // With no call below there is nothing that speaks against it.
+    // With no call below, nothing contradicts it.
     leave(0, 0x10000, 0x11000, a, 1);
     assert_int_equal(number(saved_moved(0x1000, 0x90018)), 0);
     take(0);
@@ -293,9 +293,8 @@ static u64 looks(void)
     return n;
 }
 
-// So many stacks of 32 KiB, all left by the same call as coroutines are: the most that a
-// coroutine's beginning, end and way back look at. A tree of n entries is at most 2 log2(n + 1)
-// deep.
+// Many stacks of 32 KiB, all left by the same call, as coroutines are: how many stacks the start,
+// end and return of a coroutine visit at most. A tree of n entries is at most 2 log2(n + 1) deep.
 static u64 most_looks(u32 n)
 {
     const u64 back[] = { 0x1000, 0x2000, 0x3000, 0x4000 };
@@ -306,7 +305,7 @@ static u64 most_looks(u32 n)
     for (u32 i = 0; i < n; i++) {
         u64 sp = 0x100000000 + i * 0x8000ul;
 
-        // A place where nothing was left: all searches, in the order of stacks.c.
+        // A place where no stack was left: all searches, in the order of stacks.c.
         assert_null(saved_at(sp));
         assert_false(saved_around(sp, even, NULL) || saved_between(sp - 0x1000, sp));
         assert_null(saved_called(0x1000, sp + 24));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/callgraph/stacks.c and frames.c: which calls are open after a program has set its stack
-// pointer, and what each of them has cost. Functions are a letter each, 0x1000 bytes from 'A' on;
-// calls that are open are told as these, the first one first. A function pays into `cost` when its
-// call ends.
+// pointer, and what each has cost. Functions are a letter each, 0x1000 bytes from 'A' on; open
+// calls are compared as text, outermost first. A function adds to `cost` when its call ends.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +26,7 @@
 
 enum { TOP = 8, EDGES = 32, EVENTS = 2, ROOM = 0x100000 };
 
-// -- the rooms that they call --
+// -- fakes of what they call --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -135,7 +134,7 @@ void restore_leave(struct thread *of, u64 *ret)
     abort();
 }
 
-// -- what the client does --
+// -- actions of the client --
 
 #define CODE(letter) ((u64)((letter) - 'A' + 1) * 0x1000)
 
@@ -199,8 +198,8 @@ static const char *open_calls(const struct thread *of)
     return text;
 }
 
-// The function on top calls another one; it finds its return address at sp, and that is 0x10 bytes
-// behind the beginning of the caller.
+// The top function calls another one; the return address, 0x10 bytes after the caller's start, is
+// at sp.
 static void call(struct thread *of, char callee, u64 sp)
 {
     u64 from = frames_callee(frames_top(of));
@@ -218,8 +217,8 @@ static void works(struct thread *of, u64 n)
     frames_totals(of)[1] += 10 * n;
 }
 
-// The stack pointer becomes sp, and control goes to target, where it is `behind`. What is answered
-// is whether a function begins there.
+// The stack pointer becomes sp, and control goes to target, where it is `behind`. Returns whether a
+// function starts there.
 static bool goes(struct thread *of, u64 from, u64 sp, u64 target, u64 behind, bool direct)
 {
     const struct spool_edge *last;
@@ -230,7 +229,7 @@ static bool goes(struct thread *of, u64 from, u64 sp, u64 target, u64 behind, bo
     return stacks_switch(of, target, behind, direct, &last);
 }
 
-// What calls of the function from that caller have cost, and how many there were.
+// The cost and number of calls of the function by that caller.
 static void expect_cost(const struct thread *of, char caller, char callee, u64 calls, u64 cost)
 {
     const u64 *c =
@@ -243,8 +242,8 @@ static void expect_cost(const struct thread *of, char caller, char callee, u64 c
 
 // -- tests --
 
-// A calls S, which goes to a stack of its own, on which B calls C; C leaves it, and comes back
-// later. S has cost what was done before it left, 3, and after, 4; C 5 and 6.
+// A calls S, which switches to a stack of its own, on which B calls C; C leaves it, and returns
+// later. S costs its work before it left, 3, and after, 4; C 5 and 6.
 static void coroutine(u32 often)
 {
     begin(often);
@@ -293,8 +292,8 @@ static void records(struct thread *of, enum frames_late what, const struct spool
     (void)of, (void)what, (void)f, (void)counter;
 }
 
-// What replays know lies in another slot's area: the second event of each frame goes with it when
-// its stack is left, and comes back to where it was.
+// The replay's totals are in another slot's area: the second event of each frame is saved with its
+// stack, and restored.
 static void test_late(void **state)
 {
     struct spool_frame *late;
@@ -332,8 +331,8 @@ static void test_late(void **state)
     }
 }
 
-// Not far below may be room on the same stack, or another one. Control that jumps to a function of
-// which there is no call there, by a jump that knows more targets than one, is on another one.
+// A little further down may be space on the same stack, or another stack. A jump with several
+// targets to a function that has no call there is on another stack.
 static void test_near_below(void **state)
 {
     (void)state;
@@ -341,21 +340,21 @@ static void test_near_below(void **state)
     call(t, 'S', 0xff000);
     assert_true(goes(t, 0xfeff0, 0xfe000, CODE('B'), 0xfe000, false));
     assert_string_equal(open_calls(t), "B");
-    // A direct jump is one within S, which has made room.
+    // A direct jump is one within S, which has made space.
     begin(2);
     call(t, 'S', 0xff000);
     assert_false(goes(t, 0xfeff0, 0xfe000, CODE('B'), 0xfe000, true));
     assert_string_equal(open_calls(t), "AS");
-    // So is any to where S is.
+    // So is any jump into S.
     begin(2);
     call(t, 'S', 0xff000);
     assert_false(goes(t, 0xfeff0, 0xfe000, CODE('S') + 0x80, 0xfe000, false));
     assert_string_equal(open_calls(t), "AS");
 }
 
-// A stack that was left is copied elsewhere, and goes on there: the last of its calls is found by
-// where it returns to, and all lie as far from where they were. Not those of a handler in between,
-// which has another stack.
+// A saved stack is copied elsewhere, and continues there: the last of its calls is found by its
+// return address, and all moved by the same distance. Not the calls of a handler in between, which
+// has another stack.
 static void test_moved(void **state)
 {
     static u64 copy[0x40];
@@ -381,14 +380,14 @@ static void test_moved(void **state)
     f = frames_below(f);
     assert_true(f->sp == 0x4ff80 + by);
     assert_true((f->key & ~SPOOL_FRAME_FLAGS) == CODE('B') + 0x10 + 0x4ff80 + by);
-    assert_true(t->calls_end == 0x50000 + 256 + by); // what a fresh one has above its beginning
+    assert_true(t->calls_end == 0x50000 + 256 + by); // what a new stack has above its start
 }
 
 static u64 waits_for;
 
 static void asks(void)
 {
-    // 0x4000 below, where nothing was left: is one there, or between the two?
+    // 0x4000 below, where no stack was left: is one there, or between the two?
     struct thread *of = thread_at_slot(1);
 
     of->calls_sp = 0x1ff000;
@@ -404,7 +403,7 @@ static void another_asks(void)
     waited = waiter_waits(asks);
 }
 
-// While one thread looks for what was left, another one does not look at what may be moved.
+// While one thread searches the saved stacks, another one does not read what may be moved.
 static void test_locked(void **state)
 {
     (void)state;
