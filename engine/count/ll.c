@@ -42,7 +42,7 @@ static struct {
 struct pending {
     u64 addr;
     u32 counter;
-    u32 size; // 0: lies in one line; LL_DONE
+    u32 size; // 0: within a line; LL_DONE
 };
 
 // With a replayer, references are batched in pieces, and either side may simulate a piece: the

@@ -161,7 +161,7 @@ static void fully_associative(void **state)
     cache_free(&c);
 }
 
-// Sets of 64-byte lines; 8 bytes at 0x3c lie in lines 0 and 1.
+// Sets of 64-byte lines; 8 bytes at 0x3c are in lines 0 and 1.
 static void straddle(void **state)
 {
     struct sim_cache c = cache_new(256, 1, 64);

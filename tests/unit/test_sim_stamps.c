@@ -2,7 +2,7 @@
 //
 // sim/stamps.c: least recently used as sim/cache.c has it, reference by reference, over long random
 // sequences in geometries from one way to 64 and from one set to 64, and
-// with sets that lie further apart; and a set counted by hand.
+// with sets that are further apart; and a set counted by hand.
 // Run by `make check-sim`.
 #include <setjmp.h>
 #include <stdarg.h>

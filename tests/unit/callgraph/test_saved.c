@@ -295,7 +295,7 @@ static u64 looks(void)
 
 // Many stacks of 32 KiB, all left by the same call, as coroutines are: how many stacks the start,
 // end and return of a coroutine visit at most. A tree of n entries is at most 2 log2(n + 1) deep.
-static u64 most_looks(u32 n)
+static u64 most_visits(u32 n)
 {
     const u64 back[] = { 0x1000, 0x2000, 0x3000, 0x4000 };
     u64 most = 0, now;
@@ -330,10 +330,11 @@ static u64 most_looks(u32 n)
 
 static void test_sampler(void **state)
 {
-    u64 few = most_looks(10), many = most_looks(1000), most = most_looks(MOST);
+    u64 few = most_visits(10), many = most_visits(1000), most = most_visits(MOST);
 
     (void)state;
-    // Ten ways through trees of at most 7, 20 and 34 entries in depth, and what lies at their ends.
+    // Ten ways through trees of at most 7, 20 and 34 entries in depth, and the entries at their
+    // ends.
     assert_in_range(few, 1, 10 * 7 + 10);
     assert_in_range(many, 1, 10 * 20 + 10);
     assert_in_range(most, 1, 10 * 34 + 10);
