@@ -328,7 +328,7 @@ static u64 most_visits(u32 n)
     return most;
 }
 
-static void test_sampler(void **state)
+static void test_visits(void **state)
 {
     u64 few = most_visits(10), many = most_visits(1000), most = most_visits(MOST);
 
@@ -346,7 +346,7 @@ int main(void)
         cmocka_unit_test(test_same_answers),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_moved),
-        cmocka_unit_test(test_sampler),
+        cmocka_unit_test(test_visits),
     };
 
     return cmocka_run_group_tests(tests, make, NULL);
