@@ -173,7 +173,7 @@ static void live(u32 n, const uint8_t *data, size_t size, u64 code_bytes)
 
         for (u32 k = 0; k < f->nexits && k < 2; k++)
             links_make(f, k, tcache_by_index(data[(i + k) % size] % n));
-        links_again(f);
+        links_repatch(f);
     }
     pack_again(n, code_bytes);
     for (u32 i = 0; i < n; i += 2) {

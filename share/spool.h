@@ -41,7 +41,7 @@
 #define SPOOL_THREAD_SIZE  UINT64_C(0x8000000)
 #define SPOOL_COUNTERS_MAX (SPOOL_THREAD_SIZE / 8) // uint64_t counters in a thread slot
 // Slots whose counters are there; those of further slots are at SPOOL_FAR_OFF.
-#define SPOOL_THREADS_NEAR 2400u
+#define SPOOL_THREADS_FIXED 2400u
 #define SPOOL_THREADS_MAX  33120u // the kernel has 32,768 threads unless it is told otherwise
 // After the near slots, with --calls=yes: each thread's open calls, struct spool_frame.
 #define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
@@ -52,11 +52,11 @@
 #define SPOOL_DEEP_SIZE  UINT64_C(0x40000000)
 #define SPOOL_STACKS_SIZE                 \
     (SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + \
-     (SPOOL_THREADS_NEAR + 1 - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE)
+     (SPOOL_THREADS_FIXED + 1 - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE)
 
-// After these: struct spool_kept[], then the contents of the files.
-#define SPOOL_KEPT_OFF   (SPOOL_STACKS_OFF + SPOOL_STACKS_SIZE)
-#define SPOOL_KEPT_TABLE UINT64_C(0x10000) // bytes
+// After these: struct spool_held[], then the contents of the files.
+#define SPOOL_HELD_OFF   (SPOOL_STACKS_OFF + SPOOL_STACKS_SIZE)
+#define SPOOL_HELD_TABLE UINT64_C(0x10000) // bytes
 
 // Of each further slot, at the end of the file (the file is so large only with further slots): its
 // counters, then its open calls. Its memory has the same order, after the thread area.
@@ -67,18 +67,19 @@
 // Offset of a slot's counters in the file.
 static inline uint64_t spool_counters_at(uint64_t slot)
 {
-    return slot < SPOOL_THREADS_NEAR ? SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE
-                                     : SPOOL_FAR_OFF + (slot - SPOOL_THREADS_NEAR) * SPOOL_FAR_SIZE;
+    return slot < SPOOL_THREADS_FIXED
+               ? SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE
+               : SPOOL_FAR_OFF + (slot - SPOOL_THREADS_FIXED) * SPOOL_FAR_SIZE;
 }
 
 // Offset of a slot's open calls from SPOOL_STACKS_OFF; their maximal size in bytes. For
 // SPOOL_THREADS_MAX, of the saved call stacks (struct spool_saved).
 static inline uint64_t spool_stack_at(uint64_t slot)
 {
-    if (slot >= SPOOL_THREADS_NEAR && slot < SPOOL_THREADS_MAX)
+    if (slot >= SPOOL_THREADS_FIXED && slot < SPOOL_THREADS_MAX)
         return spool_counters_at(slot) + SPOOL_FAR_STACK - SPOOL_STACKS_OFF;
     if (slot == SPOOL_THREADS_MAX)
-        slot = SPOOL_THREADS_NEAR;
+        slot = SPOOL_THREADS_FIXED;
     return slot < SPOOL_DEEP_SLOTS
                ? slot * SPOOL_DEEP_SIZE
                : SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + (slot - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE;
@@ -93,8 +94,8 @@ static inline uint64_t spool_stack_size(uint64_t slot)
 // Those of a far slot are aligned to their size.
 static inline uint64_t spool_stack_offset(uint64_t slot, uint64_t frame, uint64_t calls)
 {
-    return slot < SPOOL_THREADS_NEAR ? frame - calls - spool_stack_at(slot)
-                                     : frame % SPOOL_STACK_SIZE;
+    return slot < SPOOL_THREADS_FIXED ? frame - calls - spool_stack_at(slot)
+                                      : frame % SPOOL_STACK_SIZE;
 }
 
 enum spool_state {
@@ -159,7 +160,7 @@ struct spool_map {
 
 // The content of a file whose name led to another file when the process ended. A zero entry ends
 // the table.
-struct spool_kept {
+struct spool_held {
     uint64_t at, size; // of the content in the spool
     uint32_t map;      // index of its spool_map; several may share the content
     uint32_t reserved;
@@ -316,16 +317,16 @@ struct spool_edge {
     uint32_t unused;
 };
 
-// Patterns of functions, in s_rules: each a letter, a number, a blank, a pattern for names ("":
+// Patterns of functions, in s_patterns: each a letter, a number, a blank, a pattern for names ("":
 // all) and a NUL.
-#define SPOOL_RULE_CALLERS 'c' // separate costs by this many callers
-#define SPOOL_RULE_RECS    'r' // separate this many levels of recursion
-#define SPOOL_RULE_GROUP   'g' // treat the functions of a group as one
-#define SPOOL_RULE_SKIP    's' // hide the function
-#define SPOOL_RULE_TOGGLE  't' // collecting starts or stops at its entry
-#define SPOOL_RULE_BEFORE  'b' // write a part of the profile at its entry
-#define SPOOL_RULE_AFTER   'a' // or after its return
-#define SPOOL_RULE_ZERO    'z' // zero all counts at its entry
+#define SPOOL_PATTERN_CALLERS 'c' // separate costs by this many callers
+#define SPOOL_PATTERN_RECS    'r' // separate this many levels of recursion
+#define SPOOL_PATTERN_GROUP   'g' // treat the functions of a group as one
+#define SPOOL_PATTERN_SKIP    's' // hide the function
+#define SPOOL_PATTERN_TOGGLE  't' // collecting starts or stops at its entry
+#define SPOOL_PATTERN_BEFORE  'b' // write a part of the profile at its entry
+#define SPOOL_PATTERN_AFTER   'a' // or after its return
+#define SPOOL_PATTERN_ZERO    'z' // zero all counts at its entry
 
 // One open call: spool_frame_bytes() in a thread's call stack. The counter at spool_header.calls is
 // the address of the last frame; the thread's totals follow it. With contexts the next counter is 1
@@ -416,15 +417,15 @@ struct spool_cpu {
 // request here, increments `asked`, and sends the signal to one of the program's threads repeatedly
 // until the request is taken.
 enum spool_ask {
-    SPOOL_ASK_DUMP, // a part of the profile; hint: of its "desc: Trigger:"
-    SPOOL_ASK_ZERO,
-    SPOOL_ASK_COUNT,     // count instructions from now on
-    SPOOL_ASK_COUNT_NOT, // stop counting
-    SPOOL_ASK_KILL,      // write the profile, then die of SIGKILL
+    SPOOL_REQUEST_DUMP, // a part of the profile; hint: of its "desc: Trigger:"
+    SPOOL_REQUEST_ZERO,
+    SPOOL_REQUEST_COUNT,     // count instructions from now on
+    SPOOL_REQUEST_COUNT_NOT, // stop counting
+    SPOOL_REQUEST_KILL,      // write the profile, then die of SIGKILL
 };
 
-#define SPOOL_ASK_SIGNAL 33
-#define SPOOL_ASK_MAGIC  UINT64_C(0x517565726e61736b) // its si_value; si_code is SI_QUEUE
+#define SPOOL_REQUEST_SIGNAL 33
+#define SPOOL_REQUEST_MAGIC  UINT64_C(0x517565726e61736b) // its si_value; si_code is SI_QUEUE
 
 struct spool_control {
     uint32_t asked, taken, answered; // numbers of requests; the last two are futex words
@@ -484,7 +485,7 @@ struct spool_header {
     // --children=merge: the folder where profiles are collected until the process tree_pid, the
     // first of the run, ends.
     uint32_t s_tree, tree_pid;
-    uint32_t s_rules, patterns_bytes; // see SPOOL_RULE_CALLERS
+    uint32_t s_patterns, patterns_bytes; // see SPOOL_PATTERN_CALLERS
     uint32_t every_blocks;            // --dump-every-bb: a part every so many blocks; 0: none
     uint32_t systime_unit;         // ns in a unit of sysTime
     uint32_t replayer; // pid of the replayer (--replay), which may outlive the client; 0: none
@@ -522,8 +523,8 @@ struct spool_header {
     // number when the last part was written.
     uint64_t n_blocks_gone, n_blocks_dumped;
     uint64_t n_superblocks, n_superblock_blocks; // and the blocks in them
-    uint64_t n_kept;                             // fragments from the persistent cache
-    uint64_t n_kept_saved;                       // fragments written to it
+    uint64_t n_pcache_revived;                   // fragments from the persistent cache
+    uint64_t n_pcache_saved;                     // fragments written to it
     // Full record buffers handed over to the replayer, and replayed by their own thread.
     uint64_t n_handed, n_replayed;
     uint64_t n_helped; // LL references of handed-over buffers, simulated by their own thread
@@ -568,10 +569,10 @@ struct spool_code_insn {
 enum spool_code_kind {
     SPOOL_CODE_HEAD, // before the first instruction
     SPOOL_CODE_MAIN,
-    SPOOL_CODE_COLD,  // after the main path
-    SPOOL_CODE_DATA,  // no code: words for a helper
-    SPOOL_CODE_EXIT,  // the stub of an exit; insn is the exit's number
-    SPOOL_CODE_WATCH, // notes that the fragment is entered
+    SPOOL_CODE_COLD,      // after the main path
+    SPOOL_CODE_DATA,      // no code: words for a helper
+    SPOOL_CODE_EXIT,      // the stub of an exit; insn is the exit's number
+    SPOOL_CODE_HOTBLOCKS, // notes that the fragment is entered
 };
 
 // A part of the host code, from an offset on.
@@ -659,7 +660,7 @@ _Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "consecu
 _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= SPOOL_THREADS_OFF,
                "consecutive");
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
-_Static_assert(sizeof(struct spool_kept) == 24, "array in the table");
+_Static_assert(sizeof(struct spool_held) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");
 _Static_assert(sizeof(struct spool_code_insn) == 16, "written as it is");

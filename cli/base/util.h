@@ -49,8 +49,8 @@ char *util_dirname(const char *path);
 const char *util_basename(const char *path);
 
 // The word quoted for a shell: special characters get backslashes, a newline becomes `_`. `to` has
-// UTIL_SHELL_ROOM(strlen(word)) bytes. Returns the end, where the NUL is.
-#define UTIL_SHELL_ROOM(length) (2 * (length) + 3)
+// UTIL_SHELL_SPACE(strlen(word)) bytes. Returns the end, where the NUL is.
+#define UTIL_SHELL_SPACE(length) (2 * (length) + 3)
 char *util_shell_word(char *to, const char *word);
 
 // The running program's own file, absolute. The caller frees it.

@@ -63,11 +63,11 @@ static void check_words(const struct control_run *run, size_t n, char **word)
 // The request (enum spool_ask); -1: none.
 static int request(const struct control *c)
 {
-    return c->dump         ? SPOOL_ASK_DUMP
-           : c->zero       ? SPOOL_ASK_ZERO
-           : c->kill       ? SPOOL_ASK_KILL
-           : c->instr == 1 ? SPOOL_ASK_COUNT
-           : c->instr == 2 ? SPOOL_ASK_COUNT_NOT
+    return c->dump         ? SPOOL_REQUEST_DUMP
+           : c->zero       ? SPOOL_REQUEST_ZERO
+           : c->kill       ? SPOOL_REQUEST_KILL
+           : c->instr == 1 ? SPOOL_REQUEST_COUNT
+           : c->instr == 2 ? SPOOL_REQUEST_COUNT_NOT
                            : -1;
 }
 

@@ -154,12 +154,12 @@ static int send_signal(pid_t pid, pid_t tid)
     siginfo_t info;
 
     memset(&info, 0, sizeof(info));
-    info.si_signo = SPOOL_ASK_SIGNAL;
+    info.si_signo = SPOOL_REQUEST_SIGNAL;
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
     info.si_uid = getuid();
-    info.si_value.sival_ptr = (void *)(uintptr_t)SPOOL_ASK_MAGIC; // NOLINT: a number
-    return syscall(SYS_rt_tgsigqueueinfo, pid, tid, SPOOL_ASK_SIGNAL, &info) == 0 ? 0 : errno;
+    info.si_value.sival_ptr = (void *)(uintptr_t)SPOOL_REQUEST_MAGIC; // NOLINT: a number
+    return syscall(SYS_rt_tgsigqueueinfo, pid, tid, SPOOL_REQUEST_SIGNAL, &info) == 0 ? 0 : errno;
 }
 
 // ---- A request ----

@@ -199,7 +199,7 @@ static char *quoted(char **argv)
     char *s, *w;
 
     for (char **a = argv; *a; a++)
-        n += UTIL_SHELL_ROOM(strlen(*a));
+        n += UTIL_SHELL_SPACE(strlen(*a));
     s = w = xmalloc(n);
     *w = '\0';
     for (char **a = argv; *a; a++) {
@@ -257,9 +257,9 @@ static bool has_rules(const struct run_options *o)
     for (const char *s = o->rules; s && s < o->rules + o->patterns_bytes; s += strlen(s) + 1) {
         const char *pattern = strchr(s, ' ');
 
-        if ((*s != SPOOL_RULE_CALLERS && *s != SPOOL_RULE_RECS) || !pattern || pattern[1])
+        if ((*s != SPOOL_PATTERN_CALLERS && *s != SPOOL_PATTERN_RECS) || !pattern || pattern[1])
             return true;
-        *(*s == SPOOL_RULE_CALLERS ? &callers : &recs) = strtoull(s + 1, NULL, 10);
+        *(*s == SPOOL_PATTERN_CALLERS ? &callers : &recs) = strtoull(s + 1, NULL, 10);
     }
     return callers != 0 || recs != 1;
 }

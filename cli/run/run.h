@@ -60,7 +60,7 @@ struct run_options {
     struct option_list env; // --env
     char *env_text;         // the environment of --reproducible, each string with its NUL
     size_t env_bytes;
-    char *rules; // of functions, as the spool has them (SPOOL_RULE_CALLERS)
+    char *rules; // of functions, as the spool has them (SPOOL_PATTERN_CALLERS)
     size_t patterns_bytes, rules_count;
     int spool_fd;       // a spool that the caller owns (quern stat); 0: none
     uint64_t cache_kib; // these three fit in 32 bits

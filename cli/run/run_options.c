@@ -75,7 +75,7 @@ static void rule(void *field, const struct option *o, const char *value)
     if (!*value)
         die(UTIL_USAGE, "%s: the value is empty", o->name);
     add_rule(r, o, o->min, value);
-    if (o->bits == SPOOL_RULE_TOGGLE)
+    if (o->bits == SPOOL_PATTERN_TOGGLE)
         r->flags |= SPOOL_F_NOT_COLLECTING;
 }
 
@@ -150,26 +150,27 @@ static const struct option rows[] = {
     { FLAG(BY_THREAD), YES_NO, "one profile per thread: FILE-01, ... [no]", OPTION_YES },
     { "--separate-callers", "=N",
       "separate a function's costs by its last N callers, as fn'caller [0]",
-      OPTION_CALL, .call = rule_for_all, .bits = SPOOL_RULE_CALLERS, .max = CALLERS_MAX },
+      OPTION_CALL, .call = rule_for_all, .bits = SPOOL_PATTERN_CALLERS, .max = CALLERS_MAX },
     { "--separate-callersN", "=FUNCTION", "the same for functions of this name (* and ?)",
-      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_RULE_CALLERS, .max = CALLERS_MAX },
+      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_PATTERN_CALLERS,
+      .max = CALLERS_MAX },
     { "--separate-recs", "=N",
       "separate the first N levels of a recursion, as fn'2 [1]",
-      OPTION_CALL, .call = rule_for_all, .bits = SPOOL_RULE_RECS, .min = 1, .max = RECS_MAX },
+      OPTION_CALL, .call = rule_for_all, .bits = SPOOL_PATTERN_RECS, .min = 1, .max = RECS_MAX },
     { "--separate-recsN", "=FUNCTION", "the same for functions of this name",
-      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_RULE_RECS, .max = RECS_MAX },
+      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_PATTERN_RECS, .max = RECS_MAX },
     { FLAG(SKIP_DIRECT), YES_NO, "do not count direct recursion as a level [no]", OPTION_YES },
     { FLAG(SHOW_PLT), YES_NO, "leave linkage tables out of the call graph [yes]", OPTION_NO },
     { "--fn-skip", "=FUNCTION",
       "hide functions of this name: their costs go to their callers",
-      OPTION_CALL, .call = rule, .bits = SPOOL_RULE_SKIP },
+      OPTION_CALL, .call = rule, .bits = SPOOL_PATTERN_SKIP },
     { "--fn-groupN", "=FUNCTION",
       "treat calls between functions of a group as recursion",
-      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_RULE_GROUP, .max = GROUPS_MAX },
+      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_PATTERN_GROUP, .max = GROUPS_MAX },
     { "--toggle-collect", "=FUNCTION",
       "collect only between entry and return of functions of this name "
       "(followed by --collect-atstart=yes: only outside)",
-      OPTION_CALL, .call = rule, .bits = SPOOL_RULE_TOGGLE },
+      OPTION_CALL, .call = rule, .bits = SPOOL_PATTERN_TOGGLE },
     { FLAG(NOT_COLLECTING), YES_NO, "collect from the start [yes]", OPTION_NO },
     { "--collect-systime", "=no|yes|msec|usec|nsec",
       "count system calls and their time, in this unit (yes: msec); "
@@ -177,11 +178,11 @@ static const struct option rows[] = {
       OPTION_CHOICE, FIELD(systime) },
     { FLAG(BUS), YES_NO, "count atomic instructions [no]", OPTION_YES },
     { "--dump-before", "=FUNCTION", "write a part of the profile on entry to these functions",
-      OPTION_CALL, .call = rule, .bits = SPOOL_RULE_BEFORE },
+      OPTION_CALL, .call = rule, .bits = SPOOL_PATTERN_BEFORE },
     { "--dump-after", "=FUNCTION", "or on return from them",
-      OPTION_CALL, .call = rule, .bits = SPOOL_RULE_AFTER },
+      OPTION_CALL, .call = rule, .bits = SPOOL_PATTERN_AFTER },
     { "--zero-before", "=FUNCTION", "reset all counts on entry to these functions",
-      OPTION_CALL, .call = rule, .bits = SPOOL_RULE_ZERO },
+      OPTION_CALL, .call = rule, .bits = SPOOL_PATTERN_ZERO },
     { "--dump-every-bb", "=N", "write a part every N basic blocks (slow) [0: none]",
       OPTION_NUMBER, FIELD(every_blocks), .max = UINT32_MAX },
     { FLAG(NO_IDS), YES_NO, "write names as numbers [yes]", OPTION_NO },
@@ -229,7 +230,7 @@ static const struct option rows[] = {
     { FLAG(NO_CHAIN), NULL, "never link blocks", OPTION_SET },
     { FLAG(NO_IBL), NULL, "take every indirect branch to the dispatcher", OPTION_SET },
     { FLAG(NO_FASTTAGS), NULL, "call the simulator for every reference", OPTION_SET },
-    { FLAG(NO_WAYS), NULL,
+    { FLAG(NO_WAY_SEARCH), NULL,
       "call it for every reference that misses the first way of its set", OPTION_SET },
     { "--replay", "=off|inline|process|split|auto",
       "simulate caches and branches at each reference, or record and simulate in batches: each "
@@ -237,18 +238,18 @@ static const struct option rows[] = {
       "thread doing the last level while it waits (split); auto: what is fastest on this machine "
       "[auto]",
       OPTION_CHOICE, FIELD(replay) },
-    { FLAG(SMALL_LOG), NULL,
+    { FLAG(SMALL_BUFFERS), NULL,
       "with --replay, record into buffers of 16 KiB, not 512; without caches, look which blocks "
       "are executed from the first on, in buffers of 4 KiB, not 64", OPTION_SET },
     { FLAG(NO_VALUES), NULL, "with --replay, record the address of each reference", OPTION_SET },
     { FLAG(NO_SUPERBLOCKS), NULL, "never merge consecutive blocks", OPTION_SET },
     { FLAG(NO_FORMS), NULL, "decode every instruction anew", OPTION_SET },
-    { FLAG(NO_AHEAD), NULL, "before a fork, prepare nothing from what earlier children did",
+    { FLAG(NO_PRETRANSLATE), NULL, "before a fork, prepare nothing from what earlier children did",
       OPTION_SET },
     { FLAG(LATE_COPY), NULL, "each child process itself copies its parent's counts", OPTION_SET },
     { FLAG(NO_HINTS), NULL, "give the kernel no hints about large pages and prefaulting",
       OPTION_SET },
-    { FLAG(NO_CLERK), NULL, "each child process writes its profile before it ends", OPTION_SET },
+    { FLAG(NO_BGFINISH), NULL, "each child process writes its profile before it ends", OPTION_SET },
     { FLAG(NO_ROUTINES), NULL, "with --replay, simulate in C", OPTION_SET },
     { FLAG(NO_AVX512), NULL, "with --replay, search cache sets with AVX2 at most", OPTION_SET },
     { FLAG(NO_VECTORS), NULL, "with --replay, search cache sets without AVX-512 and AVX2",

@@ -255,7 +255,7 @@ int run_spool_create(const struct run_spool *in, char **path)
         free(info);
     }
     if (o->patterns_bytes) {
-        h->s_rules = text_add_bytes(&t, o->rules, o->patterns_bytes);
+        h->s_patterns = text_add_bytes(&t, o->rules, o->patterns_bytes);
         h->patterns_bytes = (uint32_t)o->patterns_bytes;
     }
     if (o->env_bytes) {

@@ -150,7 +150,7 @@ void heap_unshare(void)
     shared_count = 0;
 }
 
-void heap_ahead(void)
+void heap_reserve(void)
 {
     lock_take(&heap_lock);
     if (heap_mapped - heap_top < RESERVE / 2)

@@ -30,7 +30,7 @@ void heap_unshare(void);
 
 // Before the client sets a limit on its memory: maps 16 MiB more for the engine, which may not be
 // able to lift the limit again.
-void heap_ahead(void);
+void heap_reserve(void);
 
 // A copy of s in memory of heap_alloc(strlen(s) + 1).
 char *heap_strdup(const char *s);

@@ -14,7 +14,7 @@
 #define MODULES_BASE       0x7ecf80000000 // files of executed code (codecache/modules.c)
 #define MODULES_SIZE       0x180000000    // 6 GiB
 #define SPOOLER_BASE       0x7ed100000000 // the spool's records
-#define THREAD_AREA_BASE   0x7ed200000000 // SPOOL_THREADS_NEAR areas (thread.h)
+#define THREAD_AREA_BASE   0x7ed200000000 // SPOOL_THREADS_FIXED areas (thread.h)
 #define THREAD_AREA_STRIDE 0xa000000
 // Further areas are at free addresses that are chosen on demand (spool/slotmem.h), with the
 // thread's open calls after its counters, at a multiple of SPOOL_STACK_SIZE.

@@ -23,7 +23,7 @@ void pages_huge(u64 start, u64 bytes);
 void pages_ask_up(u64 *asked, u64 at, u64 limit);
 void pages_ask_down(u64 *asked, u64 at, u64 limit);
 
-static inline void pages_ahead(u64 *asked, u64 at, u64 limit)
+static inline void pages_populate(u64 *asked, u64 at, u64 limit)
 {
     if (at + PAGES_NEAR > *asked)
         pages_ask_up(asked, at, limit);

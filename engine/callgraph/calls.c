@@ -34,7 +34,7 @@ static u8 known_pieces[CALLS_KNOWN / KNOWN_PIECE];
 static u8 *owner;
 
 // Another module may now be mapped where an edge's module was.
-void calls_look(void)
+void calls_forget_unmapped(void)
 {
     static u64 maps;
 
@@ -139,7 +139,7 @@ void calls_thread_start(struct thread *t)
         return;
     t->calls_end = thread_sp(t);
     stacks_thread(t);
-    if (tb_config.defer)
+    if (tb_config.recording)
         t->counters[frames.late] = frames_late_slot(t) + 1;
     t->counters[frames.top] = frames_base(t->slot) - frames.frame;
     push_root(t, t->pc, FRAMES_KEY_NONE, ~0ul);
@@ -154,10 +154,10 @@ static void end_all(u64 *counters, u32 slot)
         return;
     if (tb_config.contexts)
         contexts_thaw(counters);
-    if (tb_config.defer)
+    if (tb_config.recording)
         frames_simulate(frames_thread(counters));
     while (counters[frames.top] >= base)
-        frames_end(counters, tb_config.defer, false);
+        frames_end(counters, tb_config.recording, false);
     counters[frames.top] = 0;
 }
 
@@ -251,7 +251,7 @@ void calls_counted(struct thread *t, u32 counter, u64 n)
 {
     u32 place = owner[counter];
 
-    if (tb_config.defer) {
+    if (tb_config.recording) {
         if (place >= frames.often) // else calls_elements() has counted it
             frames_late_totals(t)[place] += n;
         return;
@@ -269,7 +269,7 @@ static void add_total(struct thread *t, enum spool_event e, u64 n)
 
 void calls_elements(struct thread *t, enum spool_event e, u64 n)
 {
-    if (tb_config.calls && tb_config.defer)
+    if (tb_config.calls && tb_config.recording)
         add_total(t, e, n);
 }
 
@@ -629,7 +629,7 @@ struct calls_kept calls_keep(const u64 *counters)
 
     if (tb_config.calls) {
         kept.top = counters[frames.top];
-        kept.late = tb_config.defer ? counters[frames.late] : 0;
+        kept.late = tb_config.recording ? counters[frames.late] : 0;
     }
     return kept;
 }

@@ -85,7 +85,7 @@ extern u64 calls_known[CALLS_KNOWN];
 extern const struct spool_edge calls_unknown;
 
 // Before a block is emitted: forgets edges of unmapped modules. @holds(translation lock)
-void calls_look(void);
+void calls_forget_unmapped(void);
 
 // The number that a site adds to the target's address in that table.
 static inline u32 calls_place_of(u64 site)

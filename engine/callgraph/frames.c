@@ -88,7 +88,7 @@ void frames_replay(struct thread *t, enum frames_late what, u32 frame, u32 count
 
 void frames_tell(struct thread *t, enum frames_late what, const struct spool_frame *f, u32 counter)
 {
-    if (tb_config.defer)
+    if (tb_config.recording)
         frames_record(t, what, f, counter);
 }
 
@@ -102,7 +102,7 @@ void frames_snapshot(struct spool_frame *f, const u64 *totals, u32 from, u32 to)
 // not noted it do so now.
 void frames_fill(struct thread *t)
 {
-    if (frames.often == frames.events || tb_config.defer)
+    if (frames.often == frames.events || tb_config.recording)
         return;
     for (struct spool_frame *f = frames_top(t); !(f->key & SPOOL_FRAME_FILLED);
          f = frames_below(f)) {
@@ -213,7 +213,7 @@ void frames_end(u64 *counters, bool simulated, bool elsewhere)
 {
     struct spool_frame *f = (struct spool_frame *)counters[frames.top];
     u64 *totals = counters + frames.top + 1;
-    u32 own = tb_config.defer ? frames.often : frames.events;
+    u32 own = tb_config.recording ? frames.often : frames.events;
 
     if (tb_config.contexts && is_hidden(f))
         charge_hidden(f, counters + f->counter + 1, totals);
@@ -324,7 +324,7 @@ const struct spool_edge *frames_unwind(struct thread *t, u64 sp)
 
 void frames_fill_root(struct thread *t, struct spool_frame *f)
 {
-    if (tb_config.defer)
+    if (tb_config.recording)
         return;
     frames_snapshot(f, frames_totals(t), frames.often, frames.events);
     f->key |= SPOOL_FRAME_FILLED;

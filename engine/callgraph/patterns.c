@@ -15,7 +15,7 @@ static u32 rules;
 
 void patterns_init(void)
 {
-    const char *s = spooler_string(spool->s_rules), *end = s + spool->patterns_bytes;
+    const char *s = spooler_string(spool->s_patterns), *end = s + spool->patterns_bytes;
 
     for (; s < end && rules < PATTERNS_MAX; s += strlen(s) + 1, rules++) {
         rule[rules].kind = *s++;
@@ -87,14 +87,14 @@ struct patterns patterns_of(u64 mask)
             if ((rule[i].pattern[0] != '\0') != with || (with && !(mask >> i & 1)))
                 continue;
             switch (rule[i].kind) {
-            case SPOOL_RULE_CALLERS: r.callers = rule[i].number; break;
-            case SPOOL_RULE_RECS: r.recs = rule[i].number; break;
-            case SPOOL_RULE_GROUP: r.group = rule[i].number; break;
-            case SPOOL_RULE_SKIP: r.skip = true; break;
-            case SPOOL_RULE_TOGGLE: r.toggle = true; break;
-            case SPOOL_RULE_BEFORE: r.before = true; break;
-            case SPOOL_RULE_AFTER: r.after = true; break;
-            case SPOOL_RULE_ZERO: r.zero = true; break;
+            case SPOOL_PATTERN_CALLERS: r.callers = rule[i].number; break;
+            case SPOOL_PATTERN_RECS: r.recs = rule[i].number; break;
+            case SPOOL_PATTERN_GROUP: r.group = rule[i].number; break;
+            case SPOOL_PATTERN_SKIP: r.skip = true; break;
+            case SPOOL_PATTERN_TOGGLE: r.toggle = true; break;
+            case SPOOL_PATTERN_BEFORE: r.before = true; break;
+            case SPOOL_PATTERN_AFTER: r.after = true; break;
+            case SPOOL_PATTERN_ZERO: r.zero = true; break;
             default: break;
             }
         }

@@ -155,7 +155,7 @@ static void stack_put_aside(struct thread *t, u32 k)
         return;
     }
     copy_words(l->at->totals, frames_totals(t), frames.events * 8ul);
-    if (tb_config.defer)
+    if (tb_config.recording)
         late_save(t, l->at, bytes);
     l->at->frames = bytes;
     saved_add(l);
@@ -185,13 +185,13 @@ static void stack_leave(struct thread *t)
     while (t->counters[frames.top] > own->bridge[k].last)
         frames_pop(t->counters);
     frames_fill(t);
-    if (tb_config.defer)
+    if (tb_config.recording)
         frames_simulate(t);
     lock_take(&stacks.lock);
     gone = own->bridge[k].taken || own->bridge[own->bridges - 1].taken;
     if (gone)
         while (t->counters[frames.top] >= frames_base(t->slot))
-            frames_end(t->counters, tb_config.defer, true);
+            frames_end(t->counters, tb_config.recording, true);
     else
         stack_put_aside(t, k);
     own->bridges = 0;
@@ -279,9 +279,9 @@ static void stack_restore(struct thread *t, struct saved *l)
     frames_reach(t, base + l->at->frames);
     copy_words((u64 *)base, (const u64 *)(l->at + 1), l->at->frames);
     copy_words(frames_totals(t), l->at->totals, frames.often * 8ul);
-    copy_words((tb_config.defer ? frames_late_totals(t) : frames_totals(t)) + frames.often,
+    copy_words((tb_config.recording ? frames_late_totals(t) : frames_totals(t)) + frames.often,
                l->at->totals + frames.often, (frames.events - frames.often) * 8ul);
-    if (tb_config.defer)
+    if (tb_config.recording)
         late_take_up(t, l->at->frames);
     t->counters[frames.top] = base + l->at->frames - frames.frame;
     adjust_depths(t, t->counters[frames.top], 1);

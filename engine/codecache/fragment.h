@@ -27,7 +27,7 @@ enum recipe_flag {
     RECIPE_FLAGS_SAVED = 1, // arithmetic flags are in flags_save
     RECIPE_BUMPED = 2,      // the block has been counted
     RECIPE_REP = 4,         // at a string instruction: rep_rcx, rep_rsi, rep_rdi are as before it
-    RECIPE_LOG = 8,         // r11 is log while the client's r11 is in its slot
+    RECIPE_RECORD = 8,      // r11 is log while the client's r11 is in its slot
     RECIPE_OPEN = 16,       // the fragment's record has begun at log ...
     RECIPE_CLOSED = 32,     // ... and log points behind it
 };

@@ -76,7 +76,7 @@ _Noreturn void gate_call(struct thread *t, const u64 args[6])
     enter(t);
 }
 
-_Noreturn void gate_again(struct thread *t)
+_Noreturn void gate_restart(struct thread *t)
 {
     stopworld_turn_give(t);
     enter(t); // the fragment's continuation may be gone

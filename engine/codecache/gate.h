@@ -29,7 +29,7 @@ _Noreturn void gate_call(struct thread *t, const u64 args[6]);
 
 // Restarts a call that the kernel gave up before it had any effect: t->regs has its number and
 // arguments. Drops the caller's frames.
-_Noreturn void gate_again(struct thread *t);
+_Noreturn void gate_restart(struct thread *t);
 
 // A call of gate_call() was interrupted before it began, or is complete: restores the client's own
 // argument registers.

@@ -45,22 +45,22 @@ void hotblocks_begin(struct thread *t)
 {
     if (!tb_config.watch)
         return;
-    t->log = (u64)t->self + TA_WATCH_END - entries() * sizeof(u32);
+    t->record_at = (u64)t->self + TA_HOT_END - entries() * sizeof(u32);
     t->bodies = bodies;
 }
 
 const u32 *hotblocks_full(const struct thread *t, u32 *n)
 {
-    u64 end = (u64)t->self + TA_WATCH_END;
+    u64 end = (u64)t->self + TA_HOT_END;
 
     *n = entries();
-    return t->log == end ? (const u32 *)end - *n : NULL;
+    return t->record_at == end ? (const u32 *)end - *n : NULL;
 }
 
 static void set_watched(struct fragment *f, bool watched)
 {
     f->flags = watched ? f->flags | FRAGMENT_WATCHED : f->flags & ~(u32)FRAGMENT_WATCHED;
-    links_again(f);
+    links_repatch(f);
     ibl_move(f);
 }
 

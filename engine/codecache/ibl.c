@@ -56,7 +56,7 @@ void ibl_fill(struct thread *t, const struct fragment *f)
     e[1] = fragment_entry(f);
 }
 
-bool ibl_leads(const struct thread *t, const struct fragment *f)
+bool ibl_has(const struct thread *t, const struct fragment *f)
 {
     return *((const u64 *)((const u8 *)t->self + TA_IBL) + ibl_index(f->pc) * 2) == -f->pc;
 }

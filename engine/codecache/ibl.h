@@ -26,7 +26,7 @@ void ibl_reset(struct thread *t);
 // Enters `f`; by the thread itself.
 void ibl_fill(struct thread *t, const struct fragment *f);
 // Whether t's table has f's block. By the thread itself.
-bool ibl_leads(const struct thread *t, const struct fragment *f);
+bool ibl_has(const struct thread *t, const struct fragment *f);
 // Redirects the entries for f's client address in all threads to f, which is made of the same code.
 void ibl_move(const struct fragment *f);
 // Redirects the entries for `pc` in all threads to the miss path.

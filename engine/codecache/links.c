@@ -95,7 +95,7 @@ void links_move(struct fragment *from, struct fragment *to)
     }
 }
 
-void links_again(struct fragment *f)
+void links_repatch(struct fragment *f)
 {
     for (u32 number = f->in; number;) {
         u32 k;

@@ -17,7 +17,7 @@ void links_version(struct fragment *from, struct fragment *to);
 // Relinks all exits that lead to `from` to `to`: both are made of the code at one address.
 void links_move(struct fragment *from, struct fragment *to);
 // f's entry has changed: patches all exits that lead to it.
-void links_again(struct fragment *f);
+void links_repatch(struct fragment *f);
 // Unlinks every exit to f and every exit of f: they go through the dispatcher again.
 void links_cut(struct fragment *f);
 

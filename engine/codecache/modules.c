@@ -24,7 +24,7 @@
 // The client may have 65,530 mappings by the kernel's default.
 #define FILES 1024u
 
-_Static_assert(FILES * sizeof(struct spool_kept) <= SPOOL_KEPT_TABLE, "one for each, at least");
+_Static_assert(FILES * sizeof(struct spool_held) <= SPOOL_HELD_TABLE, "one for each, at least");
 
 #define LISTS     256u // by inode number
 #define PATH_SIZE 8704 // the buffer of a line (vmmapfile.c)
@@ -264,7 +264,7 @@ static struct file *map(int fd, const struct k_stat *st)
     return f;
 }
 
-bool modules_look(int fd, struct k_stat *st)
+bool modules_check(int fd, struct k_stat *st)
 {
     u8 magic[4];
 
@@ -274,7 +274,7 @@ bool modules_look(int fd, struct k_stat *st)
            memcmp(magic, "\177ELF", 4) == 0;
 }
 
-void modules_keep_mapped(int fd, const struct k_stat *st)
+void modules_hold_mapped(int fd, const struct k_stat *st)
 {
     if (!known(st->st_dev, st->st_ino) && may_map())
         map(fd, st);
@@ -288,7 +288,7 @@ static struct file *keep(const char *name, u64 ino)
 
     if (fd < 0)
         return NULL;
-    if (modules_look(fd, &st) && st.st_ino == ino)
+    if (modules_check(fd, &st) && st.st_ino == ino)
         f = map(fd, &st);
     sys_close(fd);
     return f;
@@ -303,7 +303,7 @@ static struct file *keep_deleted(const struct vmmapfile_line *l)
     return keep(name, l->ino);
 }
 
-struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
+struct modules_times modules_hold(struct vmmapfile_line *l, bool deleted)
 {
     struct file *f;
     struct k_stat st;
@@ -327,7 +327,7 @@ struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
     return times_of(&st);
 }
 
-void modules_leave(void)
+void modules_drop_private(void)
 {
     for (u32 i = 0; i < FILES; i++)
         if (file[i].used && !(file[i].mode & S_IROTH))
@@ -353,12 +353,12 @@ static bool write_all(int fd, u64 from, u64 n, u64 to)
 // f is the file of map record i.
 static void save(int fd, u32 i, struct file *f)
 {
-    struct spool_kept kept = { .size = f->size, .map = i };
+    struct spool_held kept = { .size = f->size, .map = i };
 
-    if (in_table == SPOOL_KEPT_TABLE / sizeof(kept))
+    if (in_table == SPOOL_HELD_TABLE / sizeof(kept))
         return;
     if (!f->at) {
-        u64 at = in_spool ? in_spool : SPOOL_KEPT_OFF + SPOOL_KEPT_TABLE;
+        u64 at = in_spool ? in_spool : SPOOL_HELD_OFF + SPOOL_HELD_TABLE;
 
         if (!write_all(fd, f->start, f->size, at))
             return;
@@ -366,7 +366,7 @@ static void save(int fd, u32 i, struct file *f)
         in_spool = PAGE_UP(at + f->size);
     }
     kept.at = f->at;
-    if (write_all(fd, (u64)&kept, sizeof(kept), SPOOL_KEPT_OFF + in_table * sizeof(kept)))
+    if (write_all(fd, (u64)&kept, sizeof(kept), SPOOL_HELD_OFF + in_table * sizeof(kept)))
         in_table++;
 }
 

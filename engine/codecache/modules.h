@@ -16,20 +16,20 @@ struct modules_times {
 
 // Whether a descriptor of the client's is an ELF file that can be held, and its status. Takes no
 // lock: it may wait for a file system, which another thread may serve.
-bool modules_look(int fd, struct k_stat *st);
+bool modules_check(int fd, struct k_stat *st);
 // That file has been mapped executable: holds it, once. @holds(vmmap_lock)
-void modules_keep_mapped(int fd, const struct k_stat *st);
+void modules_hold_mapped(int fd, const struct k_stat *st);
 
 // The file of a mapping that gets a record because its code is executed: holds it, too, if still
 // possible, and corrects its path (the kernel writes a newline as \012). `deleted`: the file is
 // gone, and the kernel's suffix has been removed from the path. @holds(vmmap_lock)
-struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted);
+struct modules_times modules_hold(struct vmmapfile_line *l, bool deleted);
 
 // The process gives up rights: drops the files that not everybody may read. No thread runs.
-void modules_leave(void);
+void modules_drop_private(void);
 
 // At the end of the process: writes each file that a map record names, and that its path no longer
-// leads to, to the spool in fd (SPOOL_KEPT_OFF). What cannot be written is missing there.
+// leads to, to the spool in fd (SPOOL_HELD_OFF). What cannot be written is missing there.
 void modules_save(int fd);
 
 #endif

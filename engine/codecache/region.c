@@ -99,7 +99,7 @@ u64 region_escapes(void)
     return __atomic_load_n(&escape_start, __ATOMIC_RELAXED);
 }
 
-u8 *region_room(u64 *room)
+u8 *region_space(u64 *room)
 {
     if (room)
         *room = escape_start - code_free;
@@ -109,7 +109,7 @@ u8 *region_room(u64 *room)
 void region_take(u64 bytes)
 {
     code_free += (bytes + 15) & ~15ul;
-    pages_ahead(&asked, code_free, escape_start);
+    pages_populate(&asked, code_free, escape_start);
 }
 
 void region_flush(void)
@@ -117,7 +117,7 @@ void region_flush(void)
     code_free = code_start;
 }
 
-u8 *region_made_room(u64 *room)
+u8 *region_made_space(u64 *room)
 {
     *room = code_start - made_free;
     return (u8 *)made_free;

@@ -18,12 +18,12 @@ u64 region_fragments(void); // address of the first fragment
 u64 region_escapes(void);   // end of the fragments, start of the escape buffers
 
 // Address of the next fragment, and how much space is left there (room may be NULL).
-u8 *region_room(u64 *room);
+u8 *region_space(u64 *room);
 void region_take(u64 bytes);
 void region_flush(void); // drops every fragment
 
-// The same for stubs generated at run time; `end`: the end of the stub made at region_made_room().
-u8 *region_made_room(u64 *room);
+// The same for stubs generated at run time; `end`: the end of the stub made at region_made_space().
+u8 *region_made_space(u64 *room);
 void region_made(u64 end);
 
 // A buffer of FRAGMENT_MAX bytes for a thread's escape copy; 0: there is none left.

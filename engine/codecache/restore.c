@@ -9,7 +9,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/spool/spooler.h"
 
-enum where restore_find(u64 hpc)
+enum restore_where restore_find(u64 hpc)
 {
     if (hpc < region_start() || hpc >= region_end())
         return RESTORE_OUTSIDE;
@@ -92,21 +92,21 @@ static struct fragment_block block_of(struct thread *t, const struct fragment *f
     return b;
 }
 
-static struct restore_left left_at(const struct fragment *f, const struct recipe *r)
+static struct restore_progress left_at(const struct fragment *f, const struct recipe *r)
 {
-    struct restore_left l = { .log = f->log,
-                              .block = f->block,
-                              .ninsns = f->ninsns,
-                              .bumped = r->flags & RECIPE_BUMPED,
-                              .insn = r->insn,
-                              .open = r->flags & RECIPE_OPEN,
-                              .closed = r->flags & RECIPE_CLOSED,
-                              .rep = r->flags & RECIPE_REP };
+    struct restore_progress l = { .log = f->log,
+                                  .block = f->block,
+                                  .ninsns = f->ninsns,
+                                  .bumped = r->flags & RECIPE_BUMPED,
+                                  .insn = r->insn,
+                                  .open = r->flags & RECIPE_OPEN,
+                                  .closed = r->flags & RECIPE_CLOSED,
+                                  .rep = r->flags & RECIPE_REP };
 
     return l;
 }
 
-struct restore_left restore_recover(struct thread *t, const struct host_regs *u)
+struct restore_progress restore_recover(struct thread *t, const struct host_regs *u)
 {
     u32 off;
     struct fragment *f = fragment_of(t, u->rip, &off);
@@ -118,8 +118,8 @@ struct restore_left restore_recover(struct thread *t, const struct host_regs *u)
         if (!(r->spilled & 1u << i))
             t->regs[i] = u->r[i];
     }
-    if ((r->flags & RECIPE_LOG) && (r->spilled & 1u << 11))
-        t->log = u->r[11];
+    if ((r->flags & RECIPE_RECORD) && (r->spilled & 1u << 11))
+        t->record_at = u->r[11];
     merge_flags(t, u->rflags, r->flags & RECIPE_FLAGS_SAVED);
     t->pc = b.pc;
     for (u32 i = b.insn; i < r->insn; i++)
@@ -162,7 +162,7 @@ void restore_gate_state(struct thread *t, const struct host_regs *u)
     if (!stubs_between(u->rip, STUB_GATE_FLAGS, STUB_GATE_GO))
         t->rflags = u->rflags;
     t->pc = t->sc_next - 2;
-    t->sc_anew = t->sc_block;
+    t->sc_restart = t->sc_block;
 }
 
 void restore_watch_state(struct thread *t, const struct host_regs *u)

@@ -7,7 +7,7 @@
 #include "engine/thread/thread.h"
 
 // What an interrupted thread was doing at a host address.
-enum where {
+enum restore_where {
     RESTORE_OUTSIDE = 0, // engine C code, or not ours at all
     // Translated code: a fault is recovered, an asynchronous signal diverts to an escape copy.
     RESTORE_FRAGMENT,
@@ -34,23 +34,23 @@ struct host_regs {
     u64 rip, rflags;
 };
 
-enum where restore_find(u64 hpc);
+enum restore_where restore_find(u64 hpc);
 
 // How far a fragment was executed that is left in the middle.
-struct restore_left {
+struct restore_progress {
     u32 log;           // struct fragment
     u32 block, ninsns; // the same
     bool bumped;       // the block has been counted
     u32 insn;          // at this instruction
-    bool open, closed; // its record has begun; it has ended, and thread.log points behind it
+    bool open, closed; // its record has begun; it has ended, and thread.record_at points behind it
     bool rep; // a string instruction has done part of its elements; h_save holds its registers
 };
 
 // A synchronous fault at u->rip in RESTORE_FRAGMENT or RESTORE_ESCAPE: writes the client's
 // registers, flags and pc (the faulting instruction's address) to t, and corrects the counters: the
 // instructions before the faulting one count, it and those behind it do not. rep_simulate()
-// accounts for `rep`, recordbuf_left() for the record.
-struct restore_left restore_recover(struct thread *t, const struct host_regs *u);
+// accounts for `rep`, recordbuf_interrupted() for the record.
+struct restore_progress restore_recover(struct thread *t, const struct host_regs *u);
 
 // An interruption in RESTORE_GATE_BEFORE: writes the client's state at its syscall instruction to
 // t.

@@ -158,10 +158,10 @@ stubs_watch: // `watch`: 8 times the fragment's index
     mov gs:[TH_REGS + 0x08], rcx
 stubs_watch_saved:
     mov rax, gs:[TH_WATCH]
-    mov rcx, gs:[TH_LOG]
+    mov rcx, gs:[TH_RECORD_AT]
     mov [rcx], eax
     lea rcx, [rcx + 4]
-    mov gs:[TH_LOG], rcx
+    mov gs:[TH_RECORD_AT], rcx
     movzx ecx, cx
     jrcxz 4f
     mov rcx, gs:[TH_BODIES]

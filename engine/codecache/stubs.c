@@ -42,7 +42,7 @@ void stubs_record(bool recording)
 {
     const u64 *place_of = (const u64 *)stubs_r11_begin;
     u64 n = (u64)(stubs_r11_end - stubs_r11_begin) / 8;
-    u32 disp = recording ? TH_LOG : TH_REGS + 11 * 8;
+    u32 disp = recording ? TH_RECORD_AT : TH_REGS + 11 * 8;
 
     for (u64 i = 0; i < n; i++)
         memcpy((void *)(copy + (place_of[i] - (u64)stubs_begin)), &disp, 4);

@@ -16,7 +16,7 @@ enum stub {
 u64 stubs_size(void);
 
 // Copies them to `base` and fills in what they call: calls[s] is the function of stubs.def's row s.
-// `recording`: translated code holds t->log in r11, and the client's r11 is in its slot.
+// `recording`: translated code holds t->record_at in r11, and the client's r11 is in its slot.
 void stubs_copy(u64 base, const void *const calls[STUB_COUNT], bool recording);
 
 // Reads `recording`; sets it, with the world stopped.

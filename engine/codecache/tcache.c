@@ -104,7 +104,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
 
     if (r < 0)
         return r;
-    stubs_copy(region_start(), calls, tb_config.defer);
+    stubs_copy(region_start(), calls, tb_config.recording);
     hash_mask = (1u << HASH_BITS) - 1;
     hash = heap_alloc(sizeof(*hash) << HASH_BITS);
     sys_populate((u64)hash, sizeof(*hash) << HASH_BITS); // /bin/true touches half of its pages
@@ -144,7 +144,7 @@ bool tcache_has_room(void)
 {
     u64 room;
 
-    region_room(&room);
+    region_space(&room);
     return room >= FRAGMENT_MAX && nfragments + 1 < INDEX_MAX;
 }
 

@@ -30,7 +30,7 @@ u32 tcache_flushes(void);
 // The index that the next fragment gets.
 u32 tcache_next_index(void);
 
-// Makes the code at region_room() a fragment that look-ups find. Returns what they find: its first
+// Makes the code at region_space() a fragment that look-ups find. Returns what they find: its first
 // version, if that leads to it.
 struct fragment *tcache_publish(const struct draft *d);
 

@@ -22,9 +22,9 @@
 static struct lock vmmap_lock;
 static struct vmmapset map;
 
-// Space for the areas of the first slots (SPOOL_THREADS_NEAR), and for mappings whose address the
+// Space for the areas of the first slots (SPOOL_THREADS_FIXED), and for mappings whose address the
 // kernel chooses (rings of io_setup): the client is not put there.
-#define RESERVED (SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE + (1ul << 30))
+#define RESERVED (SPOOL_THREADS_FIXED * (u64)THREAD_AREA_STRIDE + (1ul << 30))
 
 bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to)
 {
@@ -267,10 +267,10 @@ void vmmap_remove(u64 start, u64 end)
         tcache_invalidate(start, end);
 }
 
-void vmmap_keep(int fd, const struct k_stat *st)
+void vmmap_hold(int fd, const struct k_stat *st)
 {
     lock_take(&vmmap_lock);
-    modules_keep_mapped(fd, st);
+    modules_hold_mapped(fd, st);
     lock_drop(&vmmap_lock);
 }
 
@@ -299,7 +299,7 @@ static void keep_files(u64 start, u64 end)
         e->flags |= VMMAP_ASKED;
         for (u64 at = e->start; at < e->end && vmmapfile_at(at, &l); at = l.end)
             if (l.ino)
-                modules_keep(&l, take_deleted(&l));
+                modules_hold(&l, take_deleted(&l));
     }
 }
 
@@ -361,7 +361,7 @@ static u32 record(struct vmmapfile_line *l)
     }
     // The finisher compares the times: is it still the same file?
     if (!(flags & (SPOOL_MAP_VDSO | SPOOL_MAP_ANON)))
-        times = modules_keep(l, (flags & SPOOL_MAP_DELETED) != 0);
+        times = modules_hold(l, (flags & SPOOL_MAP_DELETED) != 0);
     // A shared mapping is not a lost file: a program that generates code writes through another
     // one.
     if ((flags & SPOOL_MAP_DELETED) && !times.mtime && !(l->flags & VMMAP_SHARED))

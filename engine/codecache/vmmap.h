@@ -46,8 +46,8 @@ void vmmap_remove(u64 start, u64 end);
 void vmmap_protect(u64 start, u64 end, u32 prot);
 void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool keep_old);
 
-// A file has been mapped executable, by a descriptor that modules_look() accepted: holds it.
-void vmmap_keep(int fd, const struct k_stat *st);
+// A file has been mapped executable, by a descriptor that modules_check() accepted: holds it.
+void vmmap_hold(int fd, const struct k_stat *st);
 
 // Index of the spool_map record for the mapping that holds addr, made at the first request.
 // @holds(translation lock)

@@ -177,7 +177,7 @@ void helpers_vec(struct thread *t)
     vec_refs(t, &w.vec, mask, size, addr, t->h_desc_low);
 }
 
-void helpers_log_vec(struct thread *t)
+void helpers_record_vec(struct thread *t)
 {
     u64 *slot = (u64 *)t->h_save[8] + t->h_desc_low; // r11: the record
     union helperdesc_word w = { .word = t->h_desc_high };

@@ -28,7 +28,7 @@ void helpers_vec(struct thread *t);
 // The same in a fragment that records: word h_desc_low of the record gets a mask of the elements
 // that are referenced and, in its upper half, their size; the words after it get their addresses.
 // helpers_replay_vec() simulates them later. what: struct helperdesc_vec; first: the first counter.
-void helpers_log_vec(struct thread *t);
+void helpers_record_vec(struct thread *t);
 void helpers_replay_vec(struct thread *t, const u64 *slot, u32 what, u32 first);
 
 #endif

@@ -76,7 +76,7 @@ void lineids_list(u64 *line)
     }
 }
 
-void lineids_take(const u64 *line, u32 n)
+void lineids_preset(const u64 *line, u32 n)
 {
     while (ids.size < n * 2)
         grow();

@@ -15,6 +15,6 @@ u32 lineids_of(u64 line);
 u32 lineids_count(void);
 void lineids_list(u64 *line);
 // Sets ids 1 to n. No id has been given yet.
-void lineids_take(const u64 *line, u32 n);
+void lineids_preset(const u64 *line, u32 n);
 
 #endif

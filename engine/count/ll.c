@@ -71,7 +71,7 @@ _Static_assert(TA_LL % PIECE_BYTES == 0 && TA_LL_PIECES % PIECE_BYTES == 0 &&
                    THREAD_AREA_STRIDE % PIECE_BYTES == 0,
                "asm looks at 16 bits");
 _Static_assert(TA_LL_PIECES + PIECES * PIECE_BYTES <= TA_LL_PIECES_END &&
-                   TA_LL_QUEUE + sizeof(struct queue) <= TA_PACE,
+                   TA_LL_QUEUE + sizeof(struct queue) <= TA_AUTOTUNE,
                "space in the area");
 
 static struct sim_geometry geometry(void)
@@ -334,7 +334,7 @@ static void append(struct thread *t, u64 addr, u32 size, u32 counter)
 
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    if (tb_config.defer && (ll.shared || queue_of(t)->on)) {
+    if (tb_config.recording && (ll.shared || queue_of(t)->on)) {
         append(t, addr, size, counter);
         return;
     }

@@ -76,7 +76,7 @@ static bool has_memory(void)
     static bool tried;
     u64 tags = (SETS * ll.stride + 16) * sizeof(u32);
 
-    if (!tried && ll.tags && !(spool->flags & SPOOL_F_NO_AHEAD) &&
+    if (!tried && ll.tags && !(spool->flags & SPOOL_F_NO_PRETRANSLATE) &&
         (list = heap_shared(sizeof(*list)))) {
         gathered = heap_pages(sizeof(*gathered) + 64 + tags);
         gathered->tags = (u32 *)(((u64)(gathered + 1) + 63) & ~63ul);

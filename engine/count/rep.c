@@ -240,7 +240,7 @@ void rep_simulate(struct thread *t)
     reftrace_end(t);
 }
 
-void rep_log(struct thread *t)
+void rep_record(struct thread *t)
 {
     u64 *slot = (u64 *)t->h_save[8] + t->h_desc_low; // r11: the record
     struct run r;

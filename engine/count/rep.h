@@ -10,11 +10,11 @@
 // h_save: those after it, as HELPER_FLAGS of stubs.S saves them.
 void rep_simulate(struct thread *t);
 
-// The same in a fragment that records: stores the execution in REP_LOG_SLOTS words, from word
+// The same in a fragment that records: stores the execution in REP_RECORD_SLOTS words, from word
 // h_desc_low of the record on. rep_replay() simulates it later. what: struct helperdesc_rep; first:
 // the first counter.
-#define REP_LOG_SLOTS 6
-void rep_log(struct thread *t);
+#define REP_RECORD_SLOTS 6
+void rep_record(struct thread *t);
 void rep_replay(struct thread *t, const u64 *slot, u64 pc, u32 what, u32 first);
 
 #endif

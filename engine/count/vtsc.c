@@ -61,13 +61,13 @@ static u64 executed(const struct thread *t)
 
 u64 vtsc_now(struct thread *t)
 {
-    return executed(t) + t->tick_base;
+    return executed(t) + t->vtsc_base;
 }
 
-void vtsc_keep(struct thread *t)
+void vtsc_before_clear(struct thread *t)
 {
     if (spool->flags & SPOOL_F_COUNTED)
-        t->tick_base = vtsc_now(t) - t->partial_insns;
+        t->vtsc_base = vtsc_now(t) - t->partial_insns;
 }
 
 // Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
@@ -86,5 +86,5 @@ void vtsc_thread_init(struct thread *t, struct thread *parent)
     if (spool->flags & (SPOOL_F_COUNTED | SPOOL_F_REPRODUCIBLE))
         t->random = vtsc_random(parent);
     if (spool->flags & SPOOL_F_COUNTED)
-        t->tick_base = vtsc_now(parent) - executed(t);
+        t->vtsc_base = vtsc_now(parent) - executed(t);
 }

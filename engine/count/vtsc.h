@@ -13,7 +13,7 @@ u64 vtsc_now(struct thread *t);
 u64 vtsc_random(struct thread *t);
 
 // Called before t's counters become 0: its time goes on from there.
-void vtsc_keep(struct thread *t);
+void vtsc_before_clear(struct thread *t);
 
 // A new thread's time starts at its creator's time, and its random sequence follows from its
 // creator's.

@@ -7,12 +7,12 @@
 
 #include "engine/thread/thread.h"
 
-// The reserved register (tb.h, given) holds t->log again.
+// The reserved register (tb.h, given) holds t->record_at again.
 static void take_back(struct tb *b, u32 reg)
 {
     if (b->given_dirty)
         x86_mov(&b->code, GS(TH_REGS + reg * 8), reg);
-    x86_mov(&b->code, reg, GS(TH_LOG));
+    x86_mov(&b->code, reg, GS(TH_RECORD_AT));
     b->spilled |= b->given;
     tb_mark(b);
 }
@@ -20,9 +20,9 @@ static void take_back(struct tb *b, u32 reg)
 // The client gets the reserved register back for a while.
 static void give_back(struct tb *b, u32 reg)
 {
-    if (!b->log_kept)
-        x86_mov(&b->code, GS(TH_LOG), reg);
-    b->log_kept = true;
+    if (!b->log_stored)
+        x86_mov(&b->code, GS(TH_RECORD_AT), reg);
+    b->log_stored = true;
     b->given_dirty = false;
     x86_mov(&b->code, reg, GS(TH_REGS + reg * 8));
     b->spilled &= (u16)~b->given;

@@ -6,7 +6,7 @@ void tb_mark(struct tb *b)
 {
     struct draft *d = &b->draft;
     u32 flags = (b->flags_saved ? RECIPE_FLAGS_SAVED : 0u) | (b->bumped ? RECIPE_BUMPED : 0u) |
-                (b->in_rep ? RECIPE_REP : 0u) | (b->given ? RECIPE_LOG | b->log_state : 0u);
+                (b->in_rep ? RECIPE_REP : 0u) | (b->given ? RECIPE_RECORD | b->log_state : 0u);
     struct recipe r = { (u16)tb_off(b), (u16)b->cur, b->spilled, (u16)flags };
 
     if (d->nrecipes) {

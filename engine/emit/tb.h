@@ -130,10 +130,10 @@ struct tb {
     struct x86 code;
     u32 cur;          // instruction being emitted
     u16 spilled;      // client registers in the thread block; the host register is free
-    u16 given;        // reserved: r11, t->log where it is spilled (recording.h); or none
+    u16 given;        // reserved: r11, t->record_at where it is spilled (recording.h); or none
     bool given_dirty; // it is not spilled, and the client has changed it
     bool alone;       // FRAGMENT_ALONE
-    bool log_kept;    // t->log was stored
+    bool log_stored;  // t->record_at was stored
     u64 side_look_up; // code that looks up the target in rcx at a side exit; 0: not emitted yet
     bool joined;      // no fetch was recorded since the superblock's last block began
     u32 log_ends;     // offset of the displacement that is the end of the record

@@ -163,7 +163,7 @@ static u64 make(struct waysearch *w, const char *name, enum stub miss, bool inli
 
     w->r3 = (u32)__builtin_ctz(left);
     w->r4 = (u32)__builtin_ctz(left & (left - 1));
-    a.start = a.p = region_made_room(&room);
+    a.start = a.p = region_made_space(&room);
     a.end = a.p + room;
     a.full = false;
     if (inline_search)

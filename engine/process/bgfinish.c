@@ -316,7 +316,7 @@ static void take_descriptors(void)
 
 static void run(void)
 {
-    static const char name[] = "quern-clerk";
+    static const char name[] = "quern-bgfinish";
     u64 all = ~0ul;
 
     sys_sigprocmask(SIG_SETMASK, &all, NULL);
@@ -395,7 +395,7 @@ static struct queue *take_queue(void)
 
 void bgfinish_before_fork(void)
 {
-    if (!tb_config.clerk || left || ++bg.forks < 2 || __atomic_load_n(&bg.tid, __ATOMIC_RELAXED))
+    if (!tb_config.bgfinish || left || ++bg.forks < 2 || __atomic_load_n(&bg.tid, __ATOMIC_RELAXED))
         return;
     // The first process that forks twice starts a family.
     if (!queue && bg.forks == 2)

@@ -330,7 +330,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
         pcache_save();
         if (finisher_in_child(SPOOL_END_EXIT, 0)) {
             engine_msg("warning: the profile was not written before the program executed another");
-            spooler_say_kept();
+            spooler_say_held();
         }
     } else if (ends) {
         spooler_drop();

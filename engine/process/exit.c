@@ -108,7 +108,7 @@ _Noreturn void exit_process(struct thread *t, u32 kind, int code)
         exit_signal_is_own) {
         if (finisher_in_child(kind, code)) {
             engine_msg("warning: the profile was not written");
-            spooler_say_kept();
+            spooler_say_held();
         }
         if (kind == SPOOL_END_SIGNAL)
             die_as_client(t, code);

@@ -103,7 +103,7 @@ static void drop_kicks(void)
 {
     struct k_sigaction ignore = { SIG_IGN, 0, 0, 0 };
 
-    sys_sigaction(STOP_POKE_SIGNAL, &ignore, NULL);
+    sys_sigaction(STOP_KICK_SIGNAL, &ignore, NULL);
 }
 
 static void mark_ended(u32 kind, s32 code)

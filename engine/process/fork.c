@@ -123,7 +123,7 @@ static void fork_copy(struct thread *t, struct request *rq)
 {
     s32 parent = thread_own(t)->tgid;
     bool others = threads_count() > 1, profiled = threads_is_profiled(t);
-    u64 ticks = t->tick_base;
+    u64 ticks = t->vtsc_base;
     u64 seed = vtsc_random(t); // with one sequence, both processes would choose the same names
     u64 mask = 0, all = ~0ul;
     struct copy_fork copy;
@@ -157,7 +157,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     copy_fork_before(&copy, (rq->flags & CLONE_FILES) != 0);
     if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
         SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
-        vtsc_keep(t);
+        vtsc_before_clear(t);
     // Signals noted at the fork are the parent's. A signal to the child after the fork must arrive
     // after forget_noted(), even one that the engine never blocks otherwise (SIGSEGV by kill()).
     sys_sigprocmask(SIG_SETMASK, &all, &mask);
@@ -195,7 +195,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         ret = 0;
     } else {
         sys_sigprocmask(SIG_SETMASK, &mask, NULL);
-        t->tick_base = ticks;
+        t->vtsc_base = ticks;
         copy_fork_parent(&copy, ret > 0);
         if (others)
             stopworld_resume(t);
@@ -270,7 +270,7 @@ _Noreturn void fork_borrow_child(struct thread *t)
     t->tid = sys_gettid();
     thread_own(t)->tgid = sys_getpid();
     thread_own(t)->stress = STRESS_OFF; // timers are the parent's
-    thread_own(t)->look_us = 0;
+    thread_own(t)->sample_us = 0;
     if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
         action_table_reset(t->sig->table);
     if (t->sc_args[1])

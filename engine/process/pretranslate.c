@@ -40,7 +40,7 @@ static bool is_child;
 
 static bool is_on(void)
 {
-    return !(spool->flags & SPOOL_F_NO_AHEAD) && !tb_config.each_block;
+    return !(spool->flags & SPOOL_F_NO_PRETRANSLATE) && !tb_config.each_block;
 }
 
 static void take_memory(void)

@@ -90,7 +90,7 @@ static void leave(struct thread *t)
     replayer_stop();
     bgfinish_leave();
     heap_unshare();
-    modules_leave();
+    modules_drop_private();
     stopworld_resume(t);
 }
 
@@ -120,8 +120,8 @@ bool rights_call(struct thread *t, u32 nr)
         fds_leave_root();
     forgone |= changes_pid_ns(t, nr);
     stopworld_blocking_begin(t); // the folder's file system may be served by another thread
-    ret = sys_call6((long)nr, thread_arg(t, 0), thread_arg(t, 1), thread_arg(t, 2), thread_arg(t, 3),
-                    thread_arg(t, 4), thread_arg(t, 5));
+    ret = sys_call6((long)nr, thread_arg(t, 0), thread_arg(t, 1), thread_arg(t, 2),
+                    thread_arg(t, 3), thread_arg(t, 4), thread_arg(t, 5));
     stopworld_blocking_end(t);
     give_up(t);
     allow();

@@ -9,20 +9,20 @@
 
 #define HALF (REPLAY_SIZE / 2)
 
-struct arena_room arena_first, arena_second;
+struct arena_space arena_first, arena_second;
 
 // Pages taken from the kernel (pages.h), for each of the stacks.
 static struct {
     u64 low, high;
 } asked[2] = { { 0, ~0ul }, { 0, ~0ul } };
 
-static void ask_low(const struct arena_room *room)
+static void ask_low(const struct arena_space *room)
 {
-    pages_ahead(&asked[room == &arena_second].low, REPLAY_BASE + room->low,
-                REPLAY_BASE + room->high);
+    pages_populate(&asked[room == &arena_second].low, REPLAY_BASE + room->low,
+                   REPLAY_BASE + room->high);
 }
 
-static void ask_high(const struct arena_room *room)
+static void ask_high(const struct arena_space *room)
 {
     pages_ahead_down(&asked[room == &arena_second].high, REPLAY_BASE + room->high,
                      REPLAY_BASE + room->low);
@@ -42,7 +42,7 @@ long arena_init(void)
     return 0;
 }
 
-bool arena_has_room(void)
+bool arena_has_space(void)
 {
     return arena_first.high - arena_first.low > ARENA_CODE_MAX + 2 * sizeof(struct record_draft) &&
            arena_second.high - arena_second.low > 2 * ARENA_CODE_MAX;
@@ -67,11 +67,11 @@ u32 arena_next_id(void)
 
 void arena_flush(void)
 {
-    arena_first = (struct arena_room){ RECORD_FIRST, HALF };
-    arena_second = (struct arena_room){ HALF, REPLAY_SIZE };
+    arena_first = (struct arena_space){ RECORD_FIRST, HALF };
+    arena_second = (struct arena_space){ HALF, REPLAY_SIZE };
 }
 
-void *arena_take(struct arena_room *room, u64 bytes)
+void *arena_take(struct arena_space *room, u64 bytes)
 {
     room->high -= (bytes + 7) & ~7ul;
     ask_high(room);
@@ -104,7 +104,7 @@ void arena_late_ends(const u8 *end)
     ask_low(&arena_second);
 }
 
-void arena_pieces(const struct arena_room *first, const struct arena_room *second,
+void arena_pieces(const struct arena_space *first, const struct arena_space *second,
                   struct arena_piece piece[ARENA_PIECES])
 {
     piece[0] = (struct arena_piece){ RECORD_FIRST, first->low - RECORD_FIRST };
@@ -113,13 +113,13 @@ void arena_pieces(const struct arena_room *first, const struct arena_room *secon
     piece[3] = (struct arena_piece){ second->high, REPLAY_SIZE - second->high };
 }
 
-bool arena_rooms_are_sound(const struct arena_room *first, const struct arena_room *second)
+bool arena_is_sound(const struct arena_space *first, const struct arena_space *second)
 {
     return first->low >= RECORD_FIRST && first->low <= first->high && first->high <= HALF &&
            second->low >= HALF && second->low <= second->high && second->high <= REPLAY_SIZE;
 }
 
-void arena_take_over(const struct arena_room *first, const struct arena_room *second)
+void arena_restore(const struct arena_space *first, const struct arena_space *second)
 {
     arena_first = *first;
     arena_second = *second;

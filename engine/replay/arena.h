@@ -17,20 +17,20 @@ struct arena_head {
 };
 
 // The free part of a half, as offsets.
-struct arena_room {
+struct arena_space {
     u64 low, high;
 };
-extern struct arena_room arena_first, arena_second;
+extern struct arena_space arena_first, arena_second;
 
 // 0 or -errno.
 long arena_init(void);
 // Whether there is space for any block, its routine, and others' routines.
-bool arena_has_room(void);
+bool arena_has_space(void);
 u32 arena_next_id(void);
 void arena_flush(void);
 
 // Takes `bytes` from the high end, for data that a routine refers to by its offset.
-void *arena_take(struct arena_room *room, u64 bytes);
+void *arena_take(struct arena_space *room, u64 bytes);
 // Adds a block, with the next id. Its code ends at `end`.
 struct record_block *arena_publish(const struct record_draft *d);
 void arena_code_ends(const u8 *end);
@@ -71,12 +71,12 @@ static inline struct record_side arena_extent(const struct record_block *b, cons
 struct arena_piece {
     u64 at, bytes; // offset
 };
-void arena_pieces(const struct arena_room *first, const struct arena_room *second,
+void arena_pieces(const struct arena_space *first, const struct arena_space *second,
                   struct arena_piece piece[ARENA_PIECES]);
 // Restores arena_first and arena_second of an earlier run, whose pieces are in place.
-void arena_take_over(const struct arena_room *first, const struct arena_room *second);
+void arena_restore(const struct arena_space *first, const struct arena_space *second);
 // Whether these can be an earlier run's.
-bool arena_rooms_are_sound(const struct arena_room *first, const struct arena_room *second);
+bool arena_is_sound(const struct arena_space *first, const struct arena_space *second);
 
 // Whether the id exists. arena_check() ends the run if it does not: the client can write to
 // records.

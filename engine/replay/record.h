@@ -9,8 +9,8 @@
 enum record_kind {
     RECORD_FETCH,  // of an instruction
     RECORD_REF,    // a data reference
-    RECORD_REP,    // a string instruction: rep_log()
-    RECORD_VEC,    // a gather or masked move: helpers_log_vec()
+    RECORD_REP,    // a string instruction: rep_record()
+    RECORD_VEC,    // a gather or masked move: helpers_record_vec()
     RECORD_LOCKED, // a conditional branch in Cachegrind's count, not taken
     RECORD_JOINT,  // a branch inside a superblock, which continues there or is left
     RECORD_SAME, // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
@@ -108,7 +108,7 @@ struct record_block {
 
 #define RECORD_OPS_MAX    320
 #define RECORD_SIDES_MAX  16
-#define RECORD_RECORD_MAX 1024 // words of a record
+#define RECORD_WORDS_MAX  1024 // words of a record
 
 static inline const struct record_op *record_ops(const struct record_block *b)
 {

@@ -24,7 +24,8 @@ static u64 end_of(const struct thread *t)
 // The beginning of the thread's buffer i.
 static u64 begin_of(const struct thread *t, u64 i)
 {
-    return (u64)t->self + TA_LOG + i * TA_LOG_STRIDE + TA_LOG_SIZE - tb_config.recordbuf_size;
+    return (u64)t->self + TA_RECORDS + i * TA_RECORD_STRIDE + TA_RECORD_SIZE -
+           tb_config.recordbuf_size;
 }
 
 // Makes the guard page after the buffer; it stays readable, because the replay of a full buffer
@@ -46,8 +47,8 @@ static void make_buffer(const struct thread *t, u64 begin)
 // The buffer after the one that is being filled.
 static u64 next_of(const struct thread *t)
 {
-    u64 i = (t->recordbuf_begin - (u64)t->self - TA_LOG) / TA_LOG_STRIDE;
-    u64 begin = begin_of(t, (i + 1) % TA_LOGS);
+    u64 i = (t->recordbuf_begin - (u64)t->self - TA_RECORDS) / TA_RECORD_STRIDE;
+    u64 begin = begin_of(t, (i + 1) % TA_RECORD_BUFFERS);
 
     make_buffer(t, begin);
     return begin;
@@ -68,7 +69,7 @@ void recordbuf_reserve(void)
 {
     long ret;
 
-    if (!tb_config.defer)
+    if (!tb_config.recording)
         return;
     ret = arena_init();
     if (ret && !config_no_replay())
@@ -79,15 +80,15 @@ void recordbuf_reserve(void)
 // Makes space for `words` words and the end mark after them.
 static void make_space(struct thread *t, u32 words)
 {
-    if (t->log + 8 * words + 8 > end_of(t))
+    if (t->record_at + 8 * words + 8 > end_of(t))
         recordbuf_drain(t);
-    ((u64 *)t->log)[words] = 0;
+    ((u64 *)t->record_at)[words] = 0;
 }
 
 static void append(struct thread *t, u64 word)
 {
-    *(u64 *)t->log = word;
-    t->log += 8;
+    *(u64 *)t->record_at = word;
+    t->record_at += 8;
 }
 
 // frames_record
@@ -101,14 +102,14 @@ static void call(struct thread *t, enum frames_late what, const struct spool_fra
     // The id is stored last: a thread that is killed leaves all of it or nothing.
     make_space(t, words);
     if (words == 2)
-        ((u64 *)t->log)[1] = counter;
+        ((u64 *)t->record_at)[1] = counter;
     append(t, (u64)(u32)(u64)f << 32 | id[what]);
-    t->log += 8 * (words - 1);
+    t->record_at += 8 * (words - 1);
 }
 
 void recordbuf_init(void)
 {
-    if (!tb_config.defer)
+    if (!tb_config.recording)
         return;
     frames_record = call;
     frames_simulate = recordbuf_drain;
@@ -120,7 +121,7 @@ void recordbuf_init(void)
 
 static void buffers_init(struct thread *t)
 {
-    t->log = t->recordbuf_begin = begin_of(t, 0);
+    t->record_at = t->recordbuf_begin = begin_of(t, 0);
     make_buffer(t, t->recordbuf_begin);
     if (t->slot == 0)
         sys_populate(t->recordbuf_begin, tb_config.recordbuf_size);
@@ -130,15 +131,15 @@ static void buffers_init(struct thread *t)
 void recordbuf_thread_init(struct thread *t)
 {
     t->record_tail = NULL;
-    if (tb_config.defer)
+    if (tb_config.recording)
         buffers_init(t);
     replayer_thread_init(t);
     frames_thread_init(t);
 }
 
-bool recordbuf_has_room(void)
+bool recordbuf_has_space(void)
 {
-    return !tb_config.defer || arena_has_room();
+    return !tb_config.recording || arena_has_space();
 }
 
 u32 recordbuf_next_id(void)
@@ -153,17 +154,17 @@ void recordbuf_publish(const struct record_draft *d)
 
 void recordbuf_flush(void)
 {
-    if (tb_config.defer)
+    if (tb_config.recording)
         arena_flush();
 }
 
 // Replays the buffer, which keeps its contents.
 static void replay_all(struct thread *t)
 {
-    u64 begin = t->recordbuf_begin, end = t->log;
+    u64 begin = t->recordbuf_begin, end = t->record_at;
 
     replayer_settle(t);
-    t->log = begin;
+    t->record_at = begin;
     replay_run(t, (const u64 *)begin, (const u64 *)end);
 }
 
@@ -176,7 +177,7 @@ static void emptied(struct thread *t)
 
 void recordbuf_drain(struct thread *t)
 {
-    if (!tb_config.defer)
+    if (!tb_config.recording)
         return;
     replay_all(t);
     emptied(t);
@@ -184,7 +185,7 @@ void recordbuf_drain(struct thread *t)
 
 void recordbuf_drain_all(s32 stopped)
 {
-    if (!tb_config.defer)
+    if (!tb_config.recording)
         return;
     threads_lock();
     for (struct thread *t = threads_first(); t; t = t->next) {
@@ -209,65 +210,65 @@ void recordbuf_edge(struct thread *t, u32 id, u32 k)
 
 void recordbuf_enter(struct thread *t)
 {
-    if (!tb_config.defer || !tb_config.counts)
+    if (!tb_config.recording || !tb_config.counts)
         return;
     make_space(t, 2);
-    ((u64 *)t->log)[1] = thread_sp(t);
-    *(u64 *)t->log = RECORD_STACK;
-    t->log += 16;
+    ((u64 *)t->record_at)[1] = thread_sp(t);
+    *(u64 *)t->record_at = RECORD_STACK;
+    t->record_at += 16;
 }
 
-void recordbuf_came(struct thread *t, u64 pc)
+void recordbuf_continue_at(struct thread *t, u64 pc)
 {
-    if (!tb_config.defer)
+    if (!tb_config.recording)
         return;
     recordbuf_drain(t);
     interpret_came(t, pc);
 }
 
-void recordbuf_left(struct thread *t, const struct restore_left *left)
+void recordbuf_interrupted(struct thread *t, const struct restore_progress *left)
 {
-    u64 start = t->log;
+    u64 start = t->record_at;
 
     if (!left->open && !left->closed) {
-        recordbuf_came(t, t->pc);
+        recordbuf_continue_at(t, t->pc);
         return;
     }
     if (left->closed)
         start -= arena_block(left->log)->slots * 8ul;
-    t->log = start;
+    t->record_at = start;
     replay_all(t);
     replay_part(t, (const u64 *)start, left->insn);
     emptied(t);
 }
 
-void (*recordbuf_seen)(const u64 *from, const u64 *end);
+void (*recordbuf_on_full)(const u64 *from, const u64 *end);
 
 bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
 {
     u64 end = end_of(t), start = *r11;
 
-    if (!tb_config.defer || addr - end >= RECORD_RECORD_MAX * 8ul ||
+    if (!tb_config.recording || addr - end >= RECORD_WORDS_MAX * 8ul ||
         start - t->recordbuf_begin > tb_config.recordbuf_size)
         return false;
-    if (recordbuf_seen)
-        recordbuf_seen((const u64 *)t->recordbuf_begin, (const u64 *)start);
+    if (recordbuf_on_full)
+        recordbuf_on_full((const u64 *)t->recordbuf_begin, (const u64 *)start);
     // The store after a record is the first of the next record: nothing of that is in the buffer
     // yet.
     replayer_start();
     if (replayer_is_there() && replayer_pays(t)) {
         u64 next = next_of(t);
 
-        replayer_make_room(t);
+        replayer_make_space(t);
         *(u64 *)next = 0;
         replayer_hand_over(t, (const u64 *)t->recordbuf_begin, (const u64 *)start);
         t->recordbuf_begin = next;
         __atomic_fetch_add(&spool->n_handed, 1, __ATOMIC_RELAXED);
     } else {
-        t->log = start;
+        t->record_at = start;
         recordbuf_drain(t);
         __atomic_fetch_add(&spool->n_replayed, 1, __ATOMIC_RELAXED);
     }
-    t->log = *r11 = t->recordbuf_begin;
+    t->record_at = *r11 = t->recordbuf_begin;
     return true;
 }

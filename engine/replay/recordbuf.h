@@ -13,7 +13,7 @@
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
-struct restore_left;
+struct restore_progress;
 
 // After the options are read: memory for descriptions of records. Without memory nothing is
 // recorded, unless the user asked for it.
@@ -23,7 +23,7 @@ void recordbuf_init(void);
 void recordbuf_thread_init(struct thread *t);
 
 // Whether any block fits; the id that the next one gets. @holds(translation lock)
-bool recordbuf_has_room(void);
+bool recordbuf_has_space(void);
 u32 recordbuf_next_id(void);
 void recordbuf_publish(const struct record_draft *d);
 // All fragments are dropped. The world is stopped and everything has been replayed.
@@ -39,13 +39,13 @@ void recordbuf_drain_all(s32 stopped);
 // The thread comes from exit k of a fragment.
 void recordbuf_edge(struct thread *t, u32 id, u32 k);
 // The thread came from elsewhere to the block at pc, which has not begun its record.
-void recordbuf_came(struct thread *t, u64 pc);
+void recordbuf_continue_at(struct thread *t, u64 pc);
 // The thread enters translated code.
 void recordbuf_enter(struct thread *t);
 // The thread has left a fragment half-way. @signal-safe
-void recordbuf_left(struct thread *t, const struct restore_left *left);
+void recordbuf_interrupted(struct thread *t, const struct restore_progress *left);
 // Called with the contents of a full buffer, before its replay; NULL: no one needs it. @signal-safe
-extern void (*recordbuf_seen)(const u64 *from, const u64 *end);
+extern void (*recordbuf_on_full)(const u64 *from, const u64 *end);
 // Whether a fault at addr means that the buffer is full. Then it is emptied, and *r11 is set to the
 // beginning of the fragment's record. @signal-safe
 bool recordbuf_full(struct thread *t, u64 addr, u64 *r11);

@@ -56,11 +56,11 @@ struct job {
     u32 given, done; // buffers so far: by the thread, by whoever replays the oldest
     u32 until;       // JOB_AWAITED: wake the thread when this many are queued
     struct progress progress; // of its thread, as the process saw it
-    struct buffer buffer[TA_LOGS];
+    struct buffer buffer[TA_RECORD_BUFFERS];
 };
 
 _Static_assert(sizeof(struct job) <= TA_JOB_SIZE, "room in the area");
-_Static_assert(sizeof(struct autotune) <= TA_VECTOR_SAVE - TA_PACE, "room in the area");
+_Static_assert(sizeof(struct autotune) <= TA_VECTOR_SAVE - TA_AUTOTUNE, "room in the area");
 
 static struct {
     _Alignas(64) u32 tid; // 0: there is none; the kernel clears it when the process is gone
@@ -85,7 +85,7 @@ static struct job *job_of(const struct thread *t)
 
 static struct autotune *autotune_of(const struct thread *t)
 {
-    return (struct autotune *)((u64)t + TA_PACE);
+    return (struct autotune *)((u64)t + TA_AUTOTUNE);
 }
 
 static u32 queued(const struct job *j)
@@ -116,7 +116,7 @@ static const struct buffer *job_take(struct job *j)
                                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return NULL;
     if (queued(j))
-        return &j->buffer[j->done % TA_LOGS];
+        return &j->buffer[j->done % TA_RECORD_BUFFERS];
     job_leave(j);
     return NULL;
 }
@@ -132,7 +132,8 @@ static void job_done(struct job *j, struct thread *t)
 // Whoever replayed the oldest is gone, and its unfinished replay has been completed.
 static void job_inherit(struct job *j, struct thread *t)
 {
-    if (t->replay_end && queued(j) && t->replay_end == (u64)j->buffer[j->done % TA_LOGS].end)
+    if (t->replay_end && queued(j) &&
+        t->replay_end == (u64)j->buffer[j->done % TA_RECORD_BUFFERS].end)
         job_done(j, t);
     t->replay_end = 0;
     __atomic_store_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST);
@@ -174,7 +175,7 @@ static bool take_any(void)
             ll_beside(t, tb_config.replayer_split);
             replay_records(t, b->from, b->end);
             job_done(j, t);
-            b = &j->buffer[j->done % TA_LOGS];
+            b = &j->buffer[j->done % TA_RECORD_BUFFERS];
         } while (is_awaited(j));
         job_leave(j);
     }
@@ -270,7 +271,7 @@ static void inherit(void)
     while ((t = threads_next_live(&slot))) {
         struct job *j = job_of(t);
         const struct buffer *b;
-        u32 last = (j->given - 1) % TA_LOGS;
+        u32 last = (j->given - 1) % TA_RECORD_BUFFERS;
 
         if (!t->own || thread_own(t)->tgid != replayer.client)
             continue;
@@ -404,7 +405,7 @@ void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
 {
     struct job *j = job_of(t);
 
-    j->buffer[j->given % TA_LOGS] = (struct buffer){ from, end };
+    j->buffer[j->given % TA_RECORD_BUFFERS] = (struct buffer){ from, end };
     __atomic_store_n(&j->given, j->given + 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&replayer.asleep, __ATOMIC_SEQ_CST))
         return;
@@ -468,7 +469,7 @@ s32 replayer_bound(const struct thread *t)
     } each = { { seconds, 0 }, { seconds, 0 } };
     s32 timer;
 
-    if (!tb_config.defer ||
+    if (!tb_config.recording ||
         sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (u64)&event, (u64)&timer))
         return -1;
     at_end = all_progress();
@@ -572,9 +573,9 @@ void replayer_settle(struct thread *t)
         settle(t, 0, 0, false);
 }
 
-void replayer_make_room(struct thread *t)
+void replayer_make_space(struct thread *t)
 {
-    if (queued(job_of(t)) > TA_LOGS - 2)
+    if (queued(job_of(t)) > TA_RECORD_BUFFERS - 2)
         settle(t, 1, MOMENT, true);
 }
 
@@ -591,7 +592,8 @@ static void forget(struct thread *t)
             await(t, 0, false);
         }
     }
-    j->buffer[(j->given - 1) % TA_LOGS].from = NULL; // the next may begin at the same address
+    j->buffer[(j->given - 1) % TA_RECORD_BUFFERS].from =
+        NULL; // the next may begin at the same address
 }
 
 void replayer_thread_init(struct thread *t)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // --replay=process and split: a process beside the client replays full buffers. It shares the
 // client's memory and nothing else: no descriptor, no signal, no process group, no thread. A thread
-// has TA_LOGS buffers, used in turn: while some are queued, it fills the next. When all are full it
-// sleeps until at most one is left, because a sleep costs as much as half a buffer. If nobody
-// replays one of them, the thread takes the oldest back: without an idle processor this works like
-// --replay=inline. With --replay=inline the process exists, too: it replays what is left when
+// has TA_RECORD_BUFFERS buffers, used in turn: while some are queued, it fills the next. When all
+// are full it sleeps until at most one is left, because a sleep costs as much as half a buffer. If
+// nobody replays one of them, the thread takes the oldest back: without an idle processor this works
+// like --replay=inline. With --replay=inline the process exists, too: it replays what is left when
 // SIGKILL ends the client.
 //
 // The references of one thread are simulated in their order, so counts are the same. @threads: the
@@ -38,7 +38,7 @@ bool replayer_pays(struct thread *t);
 void replayer_thread_init(struct thread *t);
 
 // Waits until one more buffer can be handed over and the next one filled. @signal-safe
-void replayer_make_room(struct thread *t);
+void replayer_make_space(struct thread *t);
 
 // Queues the complete records in [from, end) for replay. @signal-safe
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);

@@ -90,7 +90,7 @@ struct way_out {
 struct maker {
     struct x86 code;
     struct record_block *block;
-    struct arena_room *room; // has its tails
+    struct arena_space *room; // has its tails
     struct routine_tail *tail;
     struct part part[COLD_MAX];
     u32 nparts;
@@ -887,7 +887,7 @@ static void emit_part(struct maker *m, const struct part *p)
 }
 
 // Makes a routine at `at`, with tails in `room`; returns its end.
-static u8 *make(struct maker *m, const struct record_block *b, struct arena_room *room, u8 *at)
+static u8 *make(struct maker *m, const struct record_block *b, struct arena_space *room, u8 *at)
 {
     ways_out(m);
     m->code = (struct x86){ at, at, at + ARENA_CODE_MAX, false };

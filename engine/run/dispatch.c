@@ -174,22 +174,22 @@ static void uncount_call(struct thread *t, u64 sc_block)
 static void count_call_once(struct thread *t)
 {
     if (t->pc == t->sc_next - 2)
-        uncount_call(t, t->sc_anew);
-    t->sc_anew = 0;
+        uncount_call(t, t->sc_restart);
+    t->sc_restart = 0;
 }
 
 static void sample(struct thread *t)
 {
-    if (!(t->stop & STOP_LOOK))
+    if (!(t->stop & STOP_SAMPLE))
         return;
-    stop_clear(t, STOP_LOOK);
-    superblock_look(t);
+    stop_clear(t, STOP_SAMPLE);
+    superblock_sample(t);
     sampler_next(t);
 }
 
 static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, bool indirect)
 {
-    if (t->sc_anew)
+    if (t->sc_restart)
         count_call_once(t);
     for (;;) {
         struct fragment *f;
@@ -268,13 +268,13 @@ static _Noreturn void dispatch_syscall_finished(struct thread *t);
 static _Noreturn void restart_call(struct thread *t)
 {
     // A bit that stays set would keep the call out of the gate.
-    while (t->stop & (STOP_PARK | STOP_YIELD | STOP_CONTROL | STOP_LOOK)) {
+    while (t->stop & (STOP_PARK | STOP_YIELD | STOP_CONTROL | STOP_SAMPLE)) {
         control_see(t);
         stopworld_park(t);
         sample(t);
     }
     switch (control_call(t)) {
-    case CONTROL_AGAIN: gate_again(t);
+    case CONTROL_AGAIN: gate_restart(t);
     case CONTROL_ANEW: t->sc_post = 0; run(t, NULL, 0, false);
     case CONTROL_OVER: break;
     }
@@ -311,11 +311,11 @@ static _Noreturn void dispatch_exit(struct thread *t)
         // the check of the block's code failed
         f = tcache_by_index((u32)(-2 - id));
         t->pc = f->pc;
-        recordbuf_came(t, t->pc);
+        recordbuf_continue_at(t, t->pc);
         tcache_lock();
         tcache_changed(f, tb_config.chain);
         tcache_unlock();
-        run(t, NULL, 0, ibl_leads(t, f));
+        run(t, NULL, 0, ibl_has(t, f));
     }
     k = (u32)id % FRAGMENT_EXITS_MAX;
     f = tcache_by_index((u32)id / FRAGMENT_EXITS_MAX);
@@ -340,7 +340,7 @@ static _Noreturn void dispatch_watched(struct thread *t)
 static _Noreturn void dispatch_syscall(struct thread *t)
 {
     t->pc = t->sc_next - 2;
-    t->sc_anew = t->sc_block;
+    t->sc_restart = t->sc_block;
     t->sc_post = 0;
     spool->n_slow_syscalls++;
     systime_begin(t);

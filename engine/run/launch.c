@@ -209,8 +209,8 @@ static void keep_file(int fd)
 {
     struct k_stat st;
 
-    if (modules_look(fd, &st))
-        vmmap_keep(fd, &st);
+    if (modules_check(fd, &st))
+        vmmap_hold(fd, &st);
 }
 
 static void load_program(const struct start *s, struct elf_image *image)
@@ -509,6 +509,6 @@ void launch_main(u64 *sp)
     t->pc = entry;
     calls_thread_start(t);
     spool->state = SPOOL_RUNNING;
-    engine_at_die = spooler_say_kept;
+    engine_at_die = spooler_say_held;
     dispatch_run(t);
 }

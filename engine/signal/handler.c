@@ -116,7 +116,7 @@ static void call_not_made(struct thread *t, struct k_ucontext *uc)
 
 // Makes the thread leave its fragment at the end, also one that a helper returns to: the word below
 // the engine's stack is the return address of the helper's call, in the stub and in what it calls.
-static void leave_fragment(struct thread *t, enum where where, struct k_ucontext *uc)
+static void leave_fragment(struct thread *t, enum restore_where where, struct k_ucontext *uc)
 {
     u64 *ret = (u64 *)t->engine_sp - 1;
 
@@ -147,7 +147,7 @@ static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct 
 // Sends the interrupted thread to the dispatcher, depending on where it is. The mask is closed.
 static void divert(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
-    enum where where = restore_find(u->rip);
+    enum restore_where where = restore_find(u->rip);
 
     switch (where) {
     case RESTORE_FRAGMENT:
@@ -190,8 +190,8 @@ static bool is_sync(const struct thread *t, int sig, const struct k_siginfo *inf
 
 static bool is_kick(int sig, const struct k_siginfo *info)
 {
-    return sig == STOP_POKE_SIGNAL && (info->code == SI_QUEUE || info->code == SI_TIMER) &&
-           (info->value == STOP_KICK_MAGIC || info->value == STOP_LOOK_MAGIC);
+    return sig == STOP_KICK_SIGNAL && (info->code == SI_QUEUE || info->code == SI_TIMER) &&
+           (info->value == STOP_KICK_MAGIC || info->value == STOP_SAMPLE_MAGIC);
 }
 
 // At GATE_AFTER: the kernel interrupted the client's call for a signal that natively would not have
@@ -252,7 +252,7 @@ static void restart_wait(struct thread *t, struct k_ucontext *uc, struct host_re
 
 static void handle_kick(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
-    enum where where = restore_find(u->rip);
+    enum restore_where where = restore_find(u->rip);
 
     restart_wait(t, uc, u);
     // It arrived just as the thread went to sleep.
@@ -270,12 +270,13 @@ static void handle_kick(struct thread *t, struct k_ucontext *uc, struct host_reg
 
 static bool is_control(int sig, const struct k_siginfo *info)
 {
-    return sig == SPOOL_ASK_SIGNAL && info->code == SI_QUEUE && info->value == SPOOL_ASK_MAGIC;
+    return sig == SPOOL_REQUEST_SIGNAL && info->code == SI_QUEUE &&
+           info->value == SPOOL_REQUEST_MAGIC;
 }
 
 // Whether the call in the gate was interrupted before it had done anything. A call that the kernel
 // is about to make looks the same as one that it restarts by itself.
-static bool call_interrupted(struct thread *t, enum where where, const struct host_regs *u)
+static bool call_interrupted(struct thread *t, enum restore_where where, const struct host_regs *u)
 {
     if (where == RESTORE_GATE_AFTER)
         return u->r[R_RAX] == (u64)-EINTR && t->regs[R_RAX] != SYS_close;
@@ -285,7 +286,7 @@ static bool call_interrupted(struct thread *t, enum where where, const struct ho
 // A request from outside. A thread in C code, or on the way there, checks when it leaves that.
 static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
-    enum where where = restore_find(u->rip);
+    enum restore_where where = restore_find(u->rip);
     u64 nr = t->regs[R_RAX];
 
     restart_wait(t, uc, u);
@@ -409,9 +410,9 @@ static void allow_unaligned(void)
 static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                         const struct host_regs *u)
 {
-    enum where where = restore_find(u->rip);
+    enum restore_where where = restore_find(u->rip);
     const struct extable *fixup;
-    struct restore_left left;
+    struct restore_progress left;
 
     if (UNLIKELY(lost_selector(t, info, uc, u)))
         return;
@@ -426,7 +427,7 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
             calls_full(t, info->addr, &uc->mc.gpr[FRAME_CX]))
             return;
         left = restore_recover(t, u);
-        recordbuf_left(t, &left);
+        recordbuf_interrupted(t, &left);
         calls_corrected(t, left.block, left.ninsns, left.bumped ? -1 : 0);
         calls_corrected(t, left.block, left.insn, 1);
         if (left.rep)
@@ -541,8 +542,8 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
         info->code = SI_USER;
     nested = in_handler(t, &u);
     if (is_kick(sig, info)) {
-        if (info->value == STOP_LOOK_MAGIC)
-            stop_set(t, STOP_LOOK);
+        if (info->value == STOP_SAMPLE_MAGIC)
+            stop_set(t, STOP_SAMPLE);
         handle_kick(t, uc, &u);
     } else if (is_control(sig, info)) {
         handle_control(t, uc, &u);

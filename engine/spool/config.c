@@ -31,7 +31,7 @@ bool config_no_replay(void)
 
     if ((spool->flags & SPOOL_F_REPLAY_AUTO) != SPOOL_F_REPLAY_AUTO)
         return false;
-    c->defer = c->replayer = c->watched = c->stamps = false;
+    c->recording = c->replayer = c->watched = c->stamps = false;
     c->vectors = 0;
     return true;
 }
@@ -82,13 +82,13 @@ static void config_replay(struct tb_config *c)
     // With these, the call of a reference is determined at the reference.
     if (c->calls && (spool->flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD)))
         how = 0;
-    c->defer = how != 0;
+    c->recording = how != 0;
     c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;
     c->replayer_beside = how == SPOOL_F_REPLAY_AUTO ? processors() - 1 : 0;
     c->replayer_split = (spool->flags & SPOOL_F_REPLAY_SPLIT) || how == SPOOL_F_REPLAY_AUTO;
-    c->watched = c->defer && !serial;
-    c->superblocks = c->defer && may_superblock(c);
-    c->stamps = c->defer && stamps;
+    c->watched = c->recording && !serial;
+    c->superblocks = c->recording && may_superblock(c);
+    c->stamps = c->recording && stamps;
     c->vectors = c->stamps ? vectors() : 0;
 }
 
@@ -101,13 +101,13 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
     c->chain = !(spool->flags & SPOOL_F_NO_CHAIN) && !c->each_block;
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL) && !c->each_block;
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
-    c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
-    c->recordbuf_size = spool->flags & SPOOL_F_SMALL_LOG ? 0x4000 : 0x80000;
+    c->way_search = !(spool->flags & SPOOL_F_NO_WAY_SEARCH);
+    c->recordbuf_size = spool->flags & SPOOL_F_SMALL_BUFFERS ? 0x4000 : 0x80000;
     c->shown = spool->cpu.leaves != 0;
     if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
         c->xstate_mask = (u32)spool->cpu.xcr0 | 3;
     c->forms = !(spool->flags & SPOOL_F_NO_FORMS);
-    c->clerk = !(spool->flags & SPOOL_F_NO_CLERK) && processors() >= 2;
+    c->bgfinish = !(spool->flags & SPOOL_F_NO_BGFINISH) && processors() >= 2;
     c->values = !(spool->flags & SPOOL_F_NO_VALUES);
     c->calls_events = spool_event_index(SPOOL_EVENTS, c->flags);
     c->calls_often = spool_event_index(SPOOL_E_I1MR, c->flags);
@@ -135,6 +135,6 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
         config_replay(c);
     } else {
         c->watch = c->superblocks = !c->branch && may_superblock(c);
-        c->hotblocks_all = c->watch && (spool->flags & SPOOL_F_SMALL_LOG);
+        c->hotblocks_all = c->watch && (spool->flags & SPOOL_F_SMALL_BUFFERS);
     }
 }

@@ -10,11 +10,11 @@ struct tb_config {
     bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
     bool forms;            // decoded instructions are cached
     bool each_block;       // every block goes to the dispatcher: --dump-every-bb
-    bool defer;            // record now, simulate later: --replay
+    bool recording;        // record now, simulate later: --replay
     bool replayer;         // replay in another process
     u32 replayer_beside;   // only while at most this many threads run; 0: always
     bool replayer_split;   // threads that wait for the replayer simulate LL
-    bool clerk;            // a background finisher for a process that forks repeatedly
+    bool bgfinish;         // a background finisher for a process that forks repeatedly
     bool watched;          // a process salvages the records after SIGKILL
     u32 recordbuf_size;    // bytes of a thread's record buffer
     bool values;           // record registers, not addresses

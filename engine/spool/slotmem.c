@@ -4,7 +4,7 @@
 
 #include "engine/base/lock.h"
 
-_Static_assert((SPOOL_THREADS_MAX - SPOOL_THREADS_NEAR) % SLOTMEM_IN_ROW == 0, "whole rows");
+_Static_assert((SPOOL_THREADS_MAX - SPOOL_THREADS_FIXED) % SLOTMEM_IN_ROW == 0, "whole rows");
 _Static_assert(TA_COUNTERS + SPOOL_THREAD_SIZE <= THREAD_AREA_STRIDE, "consecutive");
 _Static_assert(TA_COUNTERS + SPOOL_THREAD_SIZE <= THREAD_FAR_CALLS &&
                    THREAD_FAR_CALLS + SPOOL_STACK_SIZE <= THREAD_FAR_STRIDE,
@@ -21,7 +21,7 @@ static struct lock lock;
 
 u32 slotmem_count(void)
 {
-    return SPOOL_THREADS_NEAR + __atomic_load_n(&slotmem_rows, __ATOMIC_ACQUIRE) * SLOTMEM_IN_ROW;
+    return SPOOL_THREADS_FIXED + __atomic_load_n(&slotmem_rows, __ATOMIC_ACQUIRE) * SLOTMEM_IN_ROW;
 }
 
 bool slotmem_more(u32 count)
@@ -46,7 +46,7 @@ u32 slotmem_slot_of(u64 addr, u64 *offset)
     u32 rows = __atomic_load_n(&slotmem_rows, __ATOMIC_ACQUIRE);
     u64 from = addr - THREAD_AREA_BASE;
 
-    if (from < SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE) {
+    if (from < SPOOL_THREADS_FIXED * (u64)THREAD_AREA_STRIDE) {
         *offset = from % THREAD_AREA_STRIDE;
         return (u32)(from / THREAD_AREA_STRIDE);
     }
@@ -55,7 +55,7 @@ u32 slotmem_slot_of(u64 addr, u64 *offset)
         if (from >= SLOTMEM_ROW_BYTES)
             continue;
         *offset = from % THREAD_FAR_STRIDE;
-        return SPOOL_THREADS_NEAR + i * SLOTMEM_IN_ROW + (u32)(from / THREAD_FAR_STRIDE);
+        return SPOOL_THREADS_FIXED + i * SLOTMEM_IN_ROW + (u32)(from / THREAD_FAR_STRIDE);
     }
     return SPOOL_THREADS_MAX;
 }

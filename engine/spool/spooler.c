@@ -405,8 +405,8 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
     memcpy(b + 1, insns, n * sizeof(*insns));
     spool->block_count += !(flags & SPOOL_B_SUM);
     __atomic_store_n(&spool->blocks_used, offset + bytes, __ATOMIC_RELEASE);
-    pages_ahead(&asked, (u64)b + bytes,
-                (u64)spooler_at(SPOOL_BLOCKS_OFF) + spooler_areas[AREA_BLOCKS].mapped);
+    pages_populate(&asked, (u64)b + bytes,
+                   (u64)spooler_at(SPOOL_BLOCKS_OFF) + spooler_areas[AREA_BLOCKS].mapped);
     lock_drop(&spool_lock);
     *first_counter = counter;
     return b;
@@ -570,7 +570,7 @@ void spooler_drop(void)
         sys_ftruncate(spooler_fd(), 0);
 }
 
-void spooler_say_kept(void)
+void spooler_say_held(void)
 {
     if (!spooler_lost && !(spool->flags & SPOOL_F_STAT))
         engine_msg("the counts are kept: `quern recover %s` writes the profile",

@@ -91,6 +91,6 @@ bool spooler_is_lost(void);
 void spooler_drop(void);
 
 // Prints where the counts are that are in no profile.
-void spooler_say_kept(void);
+void spooler_say_held(void);
 
 #endif

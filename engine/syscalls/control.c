@@ -37,11 +37,11 @@ static int dump(struct thread *t, const struct spool_control *c)
 static int answer(struct thread *t, const struct spool_control *c, u32 what)
 {
     switch (what) {
-    case SPOOL_ASK_DUMP: return dump(t, c);
-    case SPOOL_ASK_ZERO: counting_zero(t); return 0;
-    case SPOOL_ASK_COUNT:
-    case SPOOL_ASK_COUNT_NOT: counting_switch(t, what == SPOOL_ASK_COUNT); return 0;
-    case SPOOL_ASK_KILL: return 0;
+    case SPOOL_REQUEST_DUMP: return dump(t, c);
+    case SPOOL_REQUEST_ZERO: counting_zero(t); return 0;
+    case SPOOL_REQUEST_COUNT:
+    case SPOOL_REQUEST_COUNT_NOT: counting_switch(t, what == SPOOL_REQUEST_COUNT); return 0;
+    case SPOOL_REQUEST_KILL: return 0;
     default: return -EINVAL;
     }
 }
@@ -127,7 +127,7 @@ void control_see(struct thread *t)
     what = c->what;
     c->result = answer(t, c, what);
     tell(&c->answered, asked);
-    if (what == SPOOL_ASK_KILL)
+    if (what == SPOOL_REQUEST_KILL)
         exit_process(t, SPOOL_END_SIGNAL, SIGKILL);
 }
 

@@ -21,7 +21,7 @@ void control_block_is(struct thread *t, u32 counter);
 void control_see(struct thread *t);
 
 enum control_call {
-    CONTROL_AGAIN, // repeat it by gate_again(); signals are unblocked in the kernel
+    CONTROL_AGAIN, // repeat it by gate_restart(); signals are unblocked in the kernel
     CONTROL_ANEW,  // deliver a signal first, then execute the client's instruction again
     CONTROL_OVER,  // it ends with the result in regs[0]: interrupted by a handler, or complete
 };

@@ -27,7 +27,7 @@ static void set(bool on)
         tb_config.sink = spooler_counters(1);
     config_count(on);
     spool->control.counts = on;
-    if (tb_config.defer)
+    if (tb_config.recording)
         stubs_record(on);
 }
 
@@ -124,7 +124,7 @@ static void zero(void)
     reftrace_zeroed();
     spool->n_blocks_gone += blocks_executed();
     for (struct thread *u = threads_first(); u; u = u->next)
-        vtsc_keep(u);
+        vtsc_before_clear(u);
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
         if (spooler_slot_in_use(slot))
             zero_slot(slot);

@@ -46,7 +46,7 @@ static bool area(struct thread *t)
         return false;
     if (ret == 0 && t->client_gs > 3 && clientmem_read_u64((u32)t->regs[R_RBX], &entry) == 0 &&
         (u32)entry >= AREA_FIRST && t->client_gs == ((u32)entry << 3 | 3))
-        selector_again(t);
+        selector_reload(t);
     t->regs[R_RAX] = (u64)ret;
     t->pc += 2;
     return true;

@@ -227,10 +227,10 @@ static void keep_file(struct thread *t, int fd)
     bool is;
 
     stopworld_blocking_begin(t);
-    is = modules_look(fd, &st);
+    is = modules_check(fd, &st);
     stopworld_blocking_end(t);
     if (is)
-        vmmap_keep(fd, &st);
+        vmmap_hold(fd, &st);
 }
 
 // A program that generates code and writes names to a file jit-PID.dump maps that file as

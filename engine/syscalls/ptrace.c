@@ -38,7 +38,7 @@ static u64 block_of(u64 pid)
 
     if (raw(PTRACE_PEEKUSER, pid, REG_GS_BASE * 8, (u64)&base))
         return 0;
-    if (base - THREAD_AREA_BASE < SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE)
+    if (base - THREAD_AREA_BASE < SPOOL_THREADS_FIXED * (u64)THREAD_AREA_STRIDE)
         return (base - THREAD_AREA_BASE) % THREAD_AREA_STRIDE == 0 ? base : 0;
     // Where that process has its further slots is not known here.
     if (!base || base % THREAD_FAR_STRIDE ||

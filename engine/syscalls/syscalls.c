@@ -270,7 +270,7 @@ static void client_seccomp(struct thread *t, u32 operation)
 static _Noreturn void gate_limit(struct thread *t, u64 which, bool sets)
 {
     if (sets && (which == RLIMIT_AS || which == RLIMIT_DATA))
-        heap_ahead();
+        heap_reserve();
     gate(t);
 }
 

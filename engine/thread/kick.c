@@ -13,7 +13,7 @@ long kick_create(const struct thread *t, u64 clock, u64 value, s32 *timer)
         u64 value;
         s32 signo, notify, tid;
         s32 pad[11];
-    } event = { value, STOP_POKE_SIGNAL, SIGEV_THREAD_ID, t->tid, { 0 } };
+    } event = { value, STOP_KICK_SIGNAL, SIGEV_THREAD_ID, t->tid, { 0 } };
 
     return sys_call3(SYS_timer_create, clock, (u64)&event, (u64)timer);
 }

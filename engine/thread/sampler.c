@@ -14,27 +14,27 @@
 
 void sampler_start(struct thread *t)
 {
-    thread_own(t)->look_us = 0;
+    thread_own(t)->sample_us = 0;
     if (!tb_config.watch ||
-        kick_create(t, CLOCK_THREAD_CPUTIME_ID, STOP_LOOK_MAGIC, &thread_own(t)->look_timer))
+        kick_create(t, CLOCK_THREAD_CPUTIME_ID, STOP_SAMPLE_MAGIC, &thread_own(t)->sample_timer))
         return;
-    thread_own(t)->look_us = FIRST_US;
-    kick_arm(thread_own(t)->look_timer, FIRST_US, false);
+    thread_own(t)->sample_us = FIRST_US;
+    kick_arm(thread_own(t)->sample_timer, FIRST_US, false);
 }
 
 void sampler_next(struct thread *t)
 {
     struct thread_own *o = thread_own(t);
 
-    if (!o->look_us)
+    if (!o->sample_us)
         return;
-    o->look_us = o->look_us < LAST_US ? o->look_us * 3 / 2 : o->look_us;
-    kick_arm(o->look_timer, o->look_us, false);
+    o->sample_us = o->sample_us < LAST_US ? o->sample_us * 3 / 2 : o->sample_us;
+    kick_arm(o->sample_timer, o->sample_us, false);
 }
 
 void sampler_end(struct thread *t)
 {
-    if (thread_own(t)->look_us)
-        sys_call1(SYS_timer_delete, (u64)thread_own(t)->look_timer);
-    thread_own(t)->look_us = 0;
+    if (thread_own(t)->sample_us)
+        sys_call1(SYS_timer_delete, (u64)thread_own(t)->sample_timer);
+    thread_own(t)->sample_us = 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // When a thread samples which translated code it executes: after 10 ms of its processor time, then
-// at intervals that grow by a half each, so samples become rare. STOP_LOOK requests one.
+// at intervals that grow by a half each, so samples become rare. STOP_SAMPLE requests one.
 #ifndef QUERN_ENGINE_SAMPLER_H
 #define QUERN_ENGINE_SAMPLER_H
 

@@ -71,7 +71,7 @@ bool selector_set(struct thread *t, u16 selector)
     return is;
 }
 
-void selector_again(struct thread *t)
+void selector_reload(struct thread *t)
 {
     bool gone = selector_load(t->client_gs) != 0;
 

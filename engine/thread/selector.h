@@ -19,6 +19,6 @@ bool selector_set(struct thread *t, u16 selector);
 
 // The GDT entry that the client's selector names has changed: reloads it, as the kernel does; it is
 // 0 where that fails. (For the LDT the kernel reloads only %ds and %es.)
-void selector_again(struct thread *t);
+void selector_reload(struct thread *t);
 
 #endif

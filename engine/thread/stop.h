@@ -12,13 +12,13 @@
 #define STOP_YIELD 4ul
 // A request from outside: control_answer().
 #define STOP_CONTROL 8ul
-// A sample of what is executed is due: superblock_look().
-#define STOP_LOOK 16ul
+// A sample of what is executed is due: superblock_sample().
+#define STOP_SAMPLE 16ul
 
 // glibc's SIGSETXID: sent to single threads only, and hardly ever blocked.
-#define STOP_POKE_SIGNAL 33
+#define STOP_KICK_SIGNAL  33
 #define STOP_KICK_MAGIC  0x51756e706f6b65ul // its si_value; si_code is SI_QUEUE or SI_TIMER
-#define STOP_LOOK_MAGIC  0x51756e6c6f6f6bul // the same, and the handler sets STOP_LOOK
+#define STOP_SAMPLE_MAGIC 0x51756e6c6f6f6bul // the same, and the handler sets STOP_SAMPLE
 
 static inline void stop_set(struct thread *t, u64 bits)
 {

@@ -56,11 +56,11 @@ static void send_kick(struct thread *t)
     struct k_siginfo info;
 
     memset(&info, 0, sizeof(info));
-    info.signo = STOP_POKE_SIGNAL;
+    info.signo = STOP_KICK_SIGNAL;
     info.code = SI_QUEUE;
     info.pid = thread_own(t)->tgid;
     info.value = STOP_KICK_MAGIC;
-    sys_call4(SYS_rt_tgsigqueueinfo, (u64)thread_own(t)->tgid, (u64)t->tid, STOP_POKE_SIGNAL,
+    sys_call4(SYS_rt_tgsigqueueinfo, (u64)thread_own(t)->tgid, (u64)t->tid, STOP_KICK_SIGNAL,
               (u64)&info);
 }
 

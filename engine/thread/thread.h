@@ -20,7 +20,7 @@
 #define TA_JOB         0x8e00
 #define TA_JOB_SIZE    128
 #define TA_LL_QUEUE    0x8e80 // and its batch of LL references (count/ll.c)
-#define TA_PACE        0x8f00 // replay/autotune.h
+#define TA_AUTOTUNE    0x8f00 // replay/autotune.h
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
 #define TA_I1          0x10000 // I1: u32 line ids, set by set, most recently used first
 #define TA_I1_SIZE     0x50000 // a larger I1 is simulated out of line
@@ -38,13 +38,13 @@
 // next buffer (threads_has_guards). With a replayer process, the lines of a buffer are in that
 // process's caches when the buffer is used again: with two buffers, writing took twice as long
 // (docs/design/030).
-#define TA_LOG        0x290000
-#define TA_LOGS       4
-#define TA_LOG_STRIDE 0x90000
-#define TA_LOG_SIZE   0x80000
+#define TA_RECORDS        0x290000
+#define TA_RECORD_BUFFERS 4
+#define TA_RECORD_STRIDE  0x90000
+#define TA_RECORD_SIZE    0x80000
 // Or, where nothing is recorded and blocks are watched, the blocks that were entered: u32 each. The
 // buffer ends where the low 16 bits of the address are 0.
-#define TA_WATCH_END (TA_LOG + 0x10000)
+#define TA_HOT_END (TA_RECORDS + 0x10000)
 // Tables of generated routines (replay/routine.c). The distance from a tag to its stamp is not a
 // multiple of 4 KiB: a load of one would wait for the store of the other.
 #define TA_REPLAY     0x4f0000
@@ -98,7 +98,7 @@
 #define TH_HIST       0x170
 #define TH_CLIENT_FS  0x178
 #define TH_CLIENT_SP  0x180
-#define TH_LOG        0x188
+#define TH_RECORD_AT  0x188
 #define TH_CALLS_SP   0x190
 #define TH_WATCH      0x198
 #define TH_BODIES     0x1a0
@@ -181,7 +181,7 @@ struct thread {
     u64 hist;                      // branch history, times 128
     u64 client_fs_base;            // valid only where the processor or kernel lacks rdfsbase
     u64 client_sp;                 // while a helper is called: the client's stack pointer
-    u64 log;                       // where the next record goes; in translated code r11 holds it
+    u64 record_at;                 // where the next record goes; in translated code r11 holds it
     u64 calls_sp; // the client's stack pointer before it was set
     // Watched fragments (codecache/hotblocks.h): 8 times the number of the one that is entered, and
     // the table of their host addresses.
@@ -216,7 +216,7 @@ struct thread {
     u32 step_block;           // and its block
     u64 calls_end;            // callgraph/calls.c: end of the client's current stack
     u32 calls_context;        // callgraph/contexts.c: the context that counts are added to
-    u64 sc_anew;              // sc_block of a call that may be restarted; 0: none
+    u64 sc_restart;           // sc_block of a call that may be restarted; 0: none
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
@@ -224,7 +224,7 @@ struct thread {
     u64 recordbuf_begin;      // recordbuf.c: the buffer that is being filled
     const struct record_block *record_tail; // replay.c: its branch's outcome is not known yet
     u64 partial_insns; // executed instructions of blocks that were left in the middle
-    u64 tick_base;     // vtsc.c: its time less its counters
+    u64 vtsc_base;     // vtsc.c: its time less its counters
     u64 random;        // vtsc.c: state of its sequence
 };
 
@@ -251,7 +251,7 @@ _Static_assert(offsetof(struct thread, rep_rdi) == TH_REP_RDI, "asm offset");
 _Static_assert(offsetof(struct thread, hist) == TH_HIST, "asm offset");
 _Static_assert(offsetof(struct thread, client_fs_base) == TH_CLIENT_FS, "asm offset");
 _Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset");
-_Static_assert(offsetof(struct thread, log) == TH_LOG, "asm offset");
+_Static_assert(offsetof(struct thread, record_at) == TH_RECORD_AT, "asm offset");
 _Static_assert(offsetof(struct thread, watch) == TH_WATCH, "asm offset");
 _Static_assert(offsetof(struct thread, bodies) == TH_BODIES, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
@@ -264,8 +264,8 @@ _Static_assert(offsetof(struct thread, calls_base) == TH_CALLS_BASE, "asm offset
 _Static_assert(offsetof(struct thread, calls_late) == TH_CALLS_LATE, "asm offset");
 _Static_assert(offsetof(struct thread, client_gs) == TH_CLIENT_SEL, "asm offset");
 
-// The client's stack pointer, and argument i, 0 to 5, of the system call that its registers hold. The
-// layers that need no more of the registers stay free of the architecture: see engine/README.md.
+// The client's stack pointer, and argument i (0 to 5) of the system call that its registers hold.
+// Layers that need no other register do not depend on the architecture: see engine/README.md.
 static inline u64 thread_sp(const struct thread *t)
 {
     return t->regs[R_RSP];

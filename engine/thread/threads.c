@@ -46,7 +46,7 @@ struct thread *threads_first(void)
 
 u64 threads_area_end(void)
 {
-    u32 first = slots_high < SPOOL_THREADS_NEAR ? slots_high : SPOOL_THREADS_NEAR;
+    u32 first = slots_high < SPOOL_THREADS_FIXED ? slots_high : SPOOL_THREADS_FIXED;
 
     return THREAD_AREA_BASE + (first ? first : 1) * (u64)THREAD_AREA_STRIDE;
 }
@@ -67,11 +67,14 @@ bool threads_is_profiled(const struct thread *t)
 
 // ---- Areas ----
 
-#define LOG_PART(i)                                                                      \
-    {                                                                                    \
-        TA_LOG + (i)*TA_LOG_STRIDE, TA_LOG + (i)*TA_LOG_STRIDE + TA_LOG_SIZE + PAGE_SIZE \
+#define LOG_PART(i)                                                        \
+    {                                                                      \
+        TA_RECORDS + (i)*TA_RECORD_STRIDE,                                 \
+            TA_RECORDS + (i)*TA_RECORD_STRIDE + TA_RECORD_SIZE + PAGE_SIZE \
     }
-_Static_assert(TA_LOGS == 4 && TA_LOG + TA_LOGS * TA_LOG_STRIDE <= TA_REPLAY, "space for buffers");
+_Static_assert(TA_RECORD_BUFFERS == 4 &&
+                   TA_RECORDS + TA_RECORD_BUFFERS * TA_RECORD_STRIDE <= TA_REPLAY,
+               "space for buffers");
 
 static const struct {
     u64 start, end;
@@ -93,10 +96,10 @@ static const struct {
 } area_guards[] = {
     { TA_ENGINE_STACK, TA_ENGINE_STACK + PAGE_SIZE },
     { TA_SIGNAL_STACK, TA_SIGNAL_STACK + PAGE_SIZE },
-    { TA_LOG + TA_LOG_SIZE, TA_LOG + TA_LOG_STRIDE },
-    { TA_LOG + TA_LOG_STRIDE + TA_LOG_SIZE, TA_LOG + 2 * TA_LOG_STRIDE },
-    { TA_LOG + 2 * TA_LOG_STRIDE + TA_LOG_SIZE, TA_LOG + 3 * TA_LOG_STRIDE },
-    { TA_LOG + 3 * TA_LOG_STRIDE + TA_LOG_SIZE, TA_REPLAY },
+    { TA_RECORDS + TA_RECORD_SIZE, TA_RECORDS + TA_RECORD_STRIDE },
+    { TA_RECORDS + TA_RECORD_STRIDE + TA_RECORD_SIZE, TA_RECORDS + 2 * TA_RECORD_STRIDE },
+    { TA_RECORDS + 2 * TA_RECORD_STRIDE + TA_RECORD_SIZE, TA_RECORDS + 3 * TA_RECORD_STRIDE },
+    { TA_RECORDS + 3 * TA_RECORD_STRIDE + TA_RECORD_SIZE, TA_REPLAY },
 };
 
 // The first areas are 17 mappings each: guard pages have no access, and record buffers are not
@@ -294,7 +297,7 @@ void threads_more_counters(struct thread *t)
     if (t->misses != t->counters)
         return;
     lock_take(&list_lock);
-    slot = slot_new(SPOOL_THREADS_NEAR);
+    slot = slot_new(SPOOL_THREADS_FIXED);
     if (slot >= 0)
         slots[slot] = SLOT_COUNTERS;
     lock_drop(&list_lock);

@@ -66,8 +66,8 @@ struct thread_own {
     u32 given_up; // calls that gave up rights, including those of its ancestors
     u8 stress;    // enum thread_stress
     s32 stress_timer;
-    u32 look_us; // sampler.c: until the next sample; 0: there is no timer
-    s32 look_timer;
+    u32 sample_us; // sampler.c: until the next sample; 0: there is no timer
+    s32 sample_timer;
     s32 dying_tid;                // the slot's last thread, until it is gone
     u8 again;                     // enum thread_again
     s64 called[2], called_cpu[2]; // --collect-systime: when its call began, on both clocks
@@ -111,7 +111,7 @@ void threads_unlock(void);
 // list; NULL: no slot or no memory left. threads_free releases it, also when it is in the list.
 struct thread *threads_new(struct thread *parent);
 // Gives t the counters of a second slot, for a replayer on another processor (t->misses). When none
-// of the first SPOOL_THREADS_NEAR slots is left, t has one set only.
+// of the first SPOOL_THREADS_FIXED slots is left, t has one set only.
 void threads_more_counters(struct thread *t);
 void threads_free(struct thread *t);
 // Whether the area is one mapping with the kernel's guard regions: recordbuf.c then splits none
@@ -142,7 +142,7 @@ struct thread *threads_next_live(u32 *slot);
 // In the forked child: t is the only thread.
 void threads_fork_child(struct thread *t);
 
-// End of the address range that areas of the first SPOOL_THREADS_NEAR slots have used so far.
+// End of the address range that areas of the first SPOOL_THREADS_FIXED slots have used so far.
 u64 threads_area_end(void);
 
 // Is t's process the one whose spool this is (and not one that only shares the memory)?

@@ -80,7 +80,7 @@ void calls_emit_totals(struct tb *b, bool free)
 
     if (!tb_config.calls)
         return;
-    calls_look();
+    calls_forget_unmapped();
     for (u32 i = 0; i < b->n; i++) {
         reads += b->rec[i].reads;
         writes += b->rec[i].writes;

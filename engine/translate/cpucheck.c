@@ -32,7 +32,7 @@ static void warn(const struct insn *in)
         isa_word(in->feature), spooler_string(spool->s_cpu));
 }
 
-bool cpucheck_told(void)
+bool cpucheck_warned(void)
 {
     return warned;
 }

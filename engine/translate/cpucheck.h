@@ -8,6 +8,6 @@
 // Checks a block that is about to run. Warns of the first such instruction of a process.
 void cpucheck_check(const struct tb *b);
 // Whether it has warned.
-bool cpucheck_told(void);
+bool cpucheck_warned(void);
 
 #endif

@@ -132,7 +132,7 @@ void exits_syscall(struct tb *b, u32 i)
 
     state_clean(b);
     if (b->given) // the call takes r11
-        x86_mov(a, GS(TH_LOG), 11);
+        x86_mov(a, GS(TH_RECORD_AT), 11);
     state_spill(b, R_RCX);
     x86_mov_imm(a, R_RCX, in->pc + in->len);
     x86_mov(a, GS(TH_SC_NEXT), R_RCX);
@@ -309,7 +309,7 @@ void exits_dispatch(struct tb *b, u32 exit_id)
 
 void exits_watch(struct tb *b, u32 index)
 {
-    tb_part(b, SPOOL_CODE_WATCH, 0);
+    tb_part(b, SPOOL_CODE_HOTBLOCKS, 0);
     b->draft.watch = (u16)tb_off(b);
     x86_mov32_mi(&b->code, GS(TH_WATCH), index * 8);
     tb_jmp_out(b, stubs_at(STUB_WATCH));

@@ -55,11 +55,11 @@ static struct {
 
 // Flags that change neither what is translated nor how. can_persist() tests those that forbid a
 // cache.
-#define FLAGS_OF_NO_ACCOUNT                                                                       \
-    (SPOOL_F_QUIET | SPOOL_F_VERBOSE | SPOOL_F_TRACE_CHILDREN | SPOOL_F_FORKED | SPOOL_F_EXECED | \
-     SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE | SPOOL_F_NO_CLERK |           \
-     SPOOL_F_NO_AHEAD | SPOOL_F_RANDOM | SPOOL_F_NO_DEMANGLE | SPOOL_F_NO_LINES | SPOOL_F_INSTR | \
-     SPOOL_F_NO_HINTS | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_BY_THREAD |                \
+#define FLAGS_OF_NO_ACCOUNT                                                                        \
+    (SPOOL_F_QUIET | SPOOL_F_VERBOSE | SPOOL_F_TRACE_CHILDREN | SPOOL_F_FORKED | SPOOL_F_EXECED |  \
+     SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE | SPOOL_F_NO_BGFINISH |         \
+     SPOOL_F_NO_PRETRANSLATE | SPOOL_F_RANDOM | SPOOL_F_NO_DEMANGLE | SPOOL_F_NO_LINES |           \
+     SPOOL_F_INSTR | SPOOL_F_NO_HINTS | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_BY_THREAD | \
      SPOOL_F_INLINE | SPOOL_F_LATE_COPY)
 
 static u32 processor(void)
@@ -87,7 +87,7 @@ static u64 key_part(u64 begin, u64 program)
 
     memcpy(&c, &tb_config, sizeof(c));
     c.flags &= ~(u64)FLAGS_OF_NO_ACCOUNT;
-    c.clerk = false;
+    c.bgfinish = false;
     h = pcachefile_sum(h, &c, sizeof(c));
     h = pcachefile_sum(h, &cpu, sizeof(cpu));
     h = pcachefile_sum(h, &spool->cpu, sizeof(spool->cpu));
@@ -104,9 +104,9 @@ static bool can_persist(bool steady)
     struct k_rlimit as;
 
     return spool->s_translations && steady && c->counts && !c->calls && !c->each_block &&
-           !c->hotblocks_all && (!c->cache || c->defer) && !spool->s_trace && !spool->s_dump_code &&
-           !spool->stress_flush &&
-           !(spool->flags & (SPOOL_F_NOT_AT_START | SPOOL_F_NATIVE | SPOOL_F_SMALL_LOG)) &&
+           !c->hotblocks_all && (!c->cache || c->recording) && !spool->s_trace &&
+           !spool->s_dump_code && !spool->stress_flush &&
+           !(spool->flags & (SPOOL_F_NOT_AT_START | SPOOL_F_NATIVE | SPOOL_F_SMALL_BUFFERS)) &&
            sys_prlimit(RLIMIT_AS, NULL, &as) == 0 && !~as.cur;
 }
 
@@ -133,11 +133,11 @@ static bool sizes_are_sound(const struct pcachefile_head *h, const struct arena_
 {
     u64 room;
 
-    region_room(&room);
-    if (!arena_rooms_are_sound(&h->first, &h->second) && tb_config.defer)
+    region_space(&room);
+    if (!arena_is_sound(&h->first, &h->second) && tb_config.recording)
         return false;
     for (u32 i = 0; i < ARENA_PIECES; i++) {
-        if (h->bytes[PCACHEFILE_ARENA + i] != (tb_config.defer ? piece[i].bytes : 0))
+        if (h->bytes[PCACHEFILE_ARENA + i] != (tb_config.recording ? piece[i].bytes : 0))
             return false;
     }
     return h->fragments < FRAGMENTS_MAX &&
@@ -203,9 +203,9 @@ static void take(const struct pcachefile_head *h, u8 *at, const void *blocks, co
         at += pack_bytes(f);
         tcache_take(unpack((u8 *)f));
     }
-    if (tb_config.defer)
-        arena_take_over(&h->first, &h->second);
-    lineids_take(ids, (u32)(h->bytes[PCACHEFILE_IDS] / sizeof(u64)));
+    if (tb_config.recording)
+        arena_restore(&h->first, &h->second);
+    lineids_preset(ids, (u32)(h->bytes[PCACHEFILE_IDS] / sizeof(u64)));
     spooler_blocks_take(blocks, h->bytes[PCACHEFILE_BLOCKS], h->counters);
     loaded.fragments = h->fragments;
     loaded.grouped = h->grouped;
@@ -235,7 +235,7 @@ static bool read_all(int fd, const struct pcachefile_head *h)
             (blocks = section(fd, h, PCACHEFILE_BLOCKS)) &&
             h->bytes[PCACHEFILE_BLOCKS] >= spool->blocks_used &&
             read_to(fd, h, PCACHEFILE_CODE, region_fragments());
-    for (u32 i = 0; i < ARENA_PIECES && tb_config.defer && sound; i++)
+    for (u32 i = 0; i < ARENA_PIECES && tb_config.recording && sound; i++)
         sound = read_to(fd, h, PCACHEFILE_ARENA + i, REPLAY_BASE + piece[i].at);
     if (sound)
         take(h, packed, blocks, ids);
@@ -335,7 +335,7 @@ static void wake(u32 k, u32 map)
         for (u32 n = 0; n <= f->nmore; n++)
             wake_block(block_of(f, n).block, map);
         tcache_revive(f);
-        spool->n_kept++;
+        spool->n_pcache_revived++;
     }
 }
 
@@ -558,7 +558,7 @@ static void measure(struct saving *s)
     struct pcachefile_head *h = &s->head;
     u64 *bytes = h->bytes, room = region_escapes() - region_fragments(), left;
 
-    region_room(&left);
+    region_space(&left);
     bytes[PCACHEFILE_GROUPS] = s->groups * sizeof(*s->group);
     bytes[PCACHEFILE_MEMBERS] = s->n * sizeof(u16);
     for (u32 i = 0; i < s->n; i++) {
@@ -572,7 +572,7 @@ static void measure(struct saving *s)
     bytes[PCACHEFILE_BLOCKS] = spool->blocks_used;
     s->bytes = UP8(s->largest) + UP8(bytes[PCACHEFILE_CODE]) + bytes[PCACHEFILE_IDS] +
                bytes[PCACHEFILE_BLOCKS];
-    if (!tb_config.defer)
+    if (!tb_config.recording)
         return;
     struct arena_piece piece[ARENA_PIECES];
 
@@ -644,7 +644,7 @@ static void save_chosen(struct saving *s)
     if (all_bytes(&s->head) > BYTES_MAX || !(s->buffer = pages(s->bytes)))
         return;
     if (write(s) == 0)
-        spool->n_kept_saved = s->head.grouped;
+        spool->n_pcache_saved = s->head.grouped;
     sys_munmap((u64)s->buffer, PAGE_UP(s->bytes));
 }
 
@@ -675,7 +675,7 @@ void pcache_never(void)
 void pcache_save(void)
 {
     if (!loaded.folder || never || loaded.flushes != tcache_flushes() || !tb_config.counts ||
-        (spool->flags & SPOOL_F_FORKED) || cpucheck_told() || !tcache_try_lock())
+        (spool->flags & SPOOL_F_FORKED) || cpucheck_warned() || !tcache_try_lock())
         return;
     if (loaded.stale)
         pcachefile_remove(loaded.folder, loaded.key);

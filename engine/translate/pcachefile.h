@@ -23,7 +23,7 @@ struct pcachefile_head {
     u64 bytes[PCACHEFILE_SECTIONS], sum[PCACHEFILE_SECTIONS];
     u32 fragments, grouped; // in all; with a group
     u64 counters;           // all of the spool
-    struct arena_room first, second;
+    struct arena_space first, second;
     u64 head_sum; // of all fields before
 };
 

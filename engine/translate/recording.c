@@ -28,11 +28,11 @@ void recording_begin(struct tb *b)
 
     b->given = 0;
     b->log_state = 0;
-    if (!tb_config.defer || !tb_config.counts)
+    if (!tb_config.recording || !tb_config.counts)
         return;
     b->given = 1u << R11;
     b->spilled = b->given;
-    b->given_dirty = b->log_kept = false;
+    b->given_dirty = b->log_stored = false;
     l->pc = b->pc;
     l->slots = 1; // the id
     l->nops = 0;
@@ -54,7 +54,7 @@ void recording_open(struct tb *b)
     state_spill(b, R11);
     // The next record's id is cleared before this one is stored: a reader of the buffer after
     // SIGKILL sees where it ends. The displacement, this record's length, is patched at the end.
-    x86_mov32_mi(&b->code, MEM(R11, RECORD_RECORD_MAX * 8), 0);
+    x86_mov32_mi(&b->code, MEM(R11, RECORD_WORDS_MAX * 8), 0);
     b->log_ends = tb_off(b) - 8;
     if (b->nblocks > 1)
         x86_mov_mi(&b->code, MEM(R11, 0), recordbuf_next_id());
@@ -81,7 +81,7 @@ static u16 new_slots(struct tb *b, u32 n)
 {
     u32 first = b->log.block.slots;
 
-    if (first + n > RECORD_RECORD_MAX) {
+    if (first + n > RECORD_WORDS_MAX) {
         b->overflow = true;
         return 0;
     }
@@ -283,7 +283,7 @@ void recording_string(struct tb *b, u32 i)
 
     o->counter = b->first[i];
     o->add = b->insn[i].pc;
-    o->base = helper_slots(b, REP_LOG_SLOTS);
+    o->base = helper_slots(b, REP_RECORD_SLOTS);
     o->what = what;
     helpercall_describe(b, o->base, what);
     helpercall_emit(b, stubs_at(STUB_RECORD_REP));
@@ -390,7 +390,7 @@ void recording_close(struct tb *b, u32 i)
     ends = l->slots * 8u;
     if (!b->code.full)
         memcpy(b->code.start + b->log_ends, &ends, sizeof(ends));
-    b->log_kept = false;
+    b->log_stored = false;
     b->log_state = RECIPE_CLOSED;
     tb_mark(b);
 }
@@ -451,7 +451,7 @@ void recording_word(struct tb *b, u32 word)
     x86_mov_mi(&b->code, MEM(R11, 8), 0);
     x86_mov_mi(&b->code, MEM(R11, 0), word);
     x86_lea(&b->code, R11, MEM(R11, 8));
-    b->log_kept = false;
+    b->log_stored = false;
 }
 
 u64 recording_lend(struct tb *b, u64 back)
@@ -465,10 +465,10 @@ u64 recording_lend(struct tb *b, u64 back)
     state_spill(b, R11);
     over = x86_jmp(a);
     here = x86_here(a);
-    x86_mov(a, R11, GS(TH_LOG));
+    x86_mov(a, R11, GS(TH_RECORD_AT));
     x86_fix(a, x86_jmp(a), back);
     x86_land(a, over);
-    x86_mov(a, GS(TH_LOG), R11);
+    x86_mov(a, GS(TH_RECORD_AT), R11);
     return here;
 }
 
@@ -484,7 +484,7 @@ void recording_entered(struct tb *b, u32 frame)
     x86_mov32(a, MEM(R11, 4), frame);
     x86_mov32_mi(a, MEM(R11, 0), RECORD_ENTER);
     x86_lea(a, R11, MEM(R11, 8));
-    b->log_kept = false;
+    b->log_stored = false;
 }
 
 void recording_left(struct tb *b, u32 frame, u32 counter, u32 first)
@@ -501,7 +501,7 @@ void recording_left(struct tb *b, u32 frame, u32 counter, u32 first)
     x86_mov32(a, MEM(R11, 4), frame);
     x86_mov32_mi(a, MEM(R11, 0), RECORD_LEAVE);
     x86_lea(a, R11, MEM(R11, 16));
-    b->log_kept = false;
+    b->log_stored = false;
 }
 
 void recording_target(struct tb *b)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// --replay: translated code that records (replay/recordbuf.h). r11 holds t->log: it points to the
-// start of the fragment's record, and behind the record once that is complete. The client's r11 is
-// in its slot, and is swapped with t->log around the instructions that use it.
+// --replay: translated code that records (replay/recordbuf.h). r11 holds t->record_at: it points to
+// the start of the fragment's record, and behind the record once that is complete. The client's r11
+// is in its slot, and is swapped with t->record_at around the instructions that use it.
 #ifndef QUERN_ENGINE_RECORDING_H
 #define QUERN_ENGINE_RECORDING_H
 

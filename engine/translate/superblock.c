@@ -196,7 +196,7 @@ static bool is_end(const struct record_block *before, u64 pc)
     return !before->nexts || before->blocks > 1 || pc <= before->pc || is_decided(before->pc);
 }
 
-// recordbuf_seen
+// recordbuf_on_full
 static void seen(const u64 *from, const u64 *end)
 {
     static u32 idle, left; // buffers
@@ -256,7 +256,7 @@ static bool leaves_by(const struct fragment *f, u64 pc)
 // later, after fragments that are not watched.
 static bool can_lead(const struct fragment *from, const struct fragment *f)
 {
-    return leaves_by(from, f->pc) || (from->ibl_jmp[0] && ibl_leads(watching, f));
+    return leaves_by(from, f->pc) || (from->ibl_jmp[0] && ibl_has(watching, f));
 }
 
 // read_step. The buffer does not tell how much of a superblock was executed: all of it is assumed.
@@ -317,7 +317,7 @@ void superblock_watched(struct thread *t)
     hotblocks_begin(t);
 }
 
-void superblock_look(struct thread *t)
+void superblock_sample(struct thread *t)
 {
     tcache_lock();
     memset(candidates, 0, CANDIDATES * sizeof(*candidates)); // decisions may change
@@ -333,5 +333,5 @@ void superblock_init(void)
     if (tb_config.watch)
         times = heap_pages(FRAGMENTS_MAX * sizeof(*times));
     else
-        recordbuf_seen = seen;
+        recordbuf_on_full = seen;
 }

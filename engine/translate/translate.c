@@ -246,7 +246,7 @@ static void begin(struct tb *b)
     struct draft *d = &b->draft;
     u64 room;
 
-    a->start = a->p = region_room(&room);
+    a->start = a->p = region_space(&room);
     a->end = a->p + (room > FRAGMENT_MAX ? FRAGMENT_MAX : room);
     a->full = false;
     d->nrecipes = d->nrelocs = d->nexits = 0;
@@ -387,7 +387,7 @@ static struct fragment *translate(struct tb *b, u64 *fault)
         if (!block_decode(b, limit, fault))
             return NULL;
         *fault = TRANSLATE_NO_FAULT;
-        if (!tcache_has_room() || !recordbuf_has_room())
+        if (!tcache_has_room() || !recordbuf_has_space())
             return NULL;
         blockrecord_make(b, &b->block[0]);
         b->counter = b->block[0].counter; // also for a stepped one, for which nothing is emitted
@@ -406,7 +406,7 @@ static struct fragment *translate_along(struct tb *b, const u64 *pc, u32 n)
 {
     for (; n >= 2; n = b->nblocks - 1) {
         if (!block_decode_along(b, insns_max(), pc, n) || !tcache_has_room() ||
-            !recordbuf_has_room())
+            !recordbuf_has_space())
             return NULL;
         for (u32 k = 0; k < b->nblocks; k++)
             blockrecord_make(b, &b->block[k]);

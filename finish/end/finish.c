@@ -173,7 +173,7 @@ static void print_summary(const struct spool_file *s, const char *output,
 static void prune_translations(const struct spool_file *s)
 {
     const char *folder = spool_file_text(s, s->h->s_translations);
-    int dir = s->h->n_kept_saved && folder ? cachedir_open(folder, false) : -1;
+    int dir = s->h->n_pcache_saved && folder ? cachedir_open(folder, false) : -1;
 
     if (dir < 0)
         return;
@@ -184,7 +184,7 @@ static void prune_translations(const struct spool_file *s)
 // Takes no memory: there may be none. err: why, or NULL. Names the spool's present path if known.
 static void say_kept(const char *err, const char *path, int fd)
 {
-    static char typed[UTIL_SHELL_ROOM(PATH_MAX)];
+    static char typed[UTIL_SHELL_SPACE(PATH_MAX)];
     const char *now = spool_path_now(path, fd);
 
     if (!now && spool_path_is_gone(fd)) {

@@ -123,7 +123,7 @@ static bool is_same_code(void *ctx, struct symbols_module *module)
 // Takes the content that the engine saved of a module that is gone. Held until the process ends.
 static void take_kept(struct places *p, uint64_t i, struct symbols_file *f)
 {
-    uint64_t size, at = spool_file_kept(p->s, i, &size);
+    uint64_t size, at = spool_file_held(p->s, i, &size);
     void *image = at ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, p->s->fd, (off_t)at)
                      : MAP_FAILED;
 

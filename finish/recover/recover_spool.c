@@ -51,7 +51,7 @@ static void refuse_stranger(const char *path, uid_t owner)
              user ? user->pw_name : number + 1);
         return;
     }
-    typed = xmalloc(UTIL_SHELL_ROOM(strlen(path)));
+    typed = xmalloc(UTIL_SHELL_SPACE(strlen(path)));
     util_shell_word(typed, path); // a stranger's choice, for root's shell
     warn("%s: belongs to user %s, who may have written anything into it; recover it with the "
          "rights of that user: sudo -u '%s' quern recover %s",

@@ -62,7 +62,7 @@ char *spool_file_line(const char *text);
 // The map that contains an address: `first` if it does, else the last one that did.
 uint32_t spool_file_map(const struct spool_file *s, uint64_t addr, uint32_t first);
 // Where the spool has a copy of the file of a map; 0: nowhere.
-uint64_t spool_file_kept(const struct spool_file *s, uint64_t map, uint64_t *size);
+uint64_t spool_file_held(const struct spool_file *s, uint64_t map, uint64_t *size);
 
 // ---- spool_counters.c ----
 

@@ -164,15 +164,15 @@ uint32_t spool_file_map(const struct spool_file *s, uint64_t addr, uint32_t firs
     return first;
 }
 
-uint64_t spool_file_kept(const struct spool_file *s, uint64_t map, uint64_t *size)
+uint64_t spool_file_held(const struct spool_file *s, uint64_t map, uint64_t *size)
 {
-    const uint64_t end = SPOOL_KEPT_OFF + SPOOL_KEPT_TABLE;
-    struct spool_kept kept;
+    const uint64_t end = SPOOL_HELD_OFF + SPOOL_HELD_TABLE;
+    struct spool_held kept;
     struct stat st;
 
     if (fstat(s->fd, &st) != 0 || (uint64_t)st.st_size <= end)
         return 0; // no copy
-    for (uint64_t at = SPOOL_KEPT_OFF; at < end; at += sizeof(kept)) {
+    for (uint64_t at = SPOOL_HELD_OFF; at < end; at += sizeof(kept)) {
         if (spool_read(s->fd, &kept, sizeof(kept), at) != sizeof(kept) || !kept.at)
             return 0;
         if (kept.map != map)

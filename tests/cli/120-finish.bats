@@ -428,7 +428,7 @@ END
     grep -q '^==12345== I   refs:      0$' log
 }
 
-# As the engine's clerk has them finished: some in one process. The first line that a finisher says
+# As the engine's bgfinish has them finished: some in one process. The first line that a finisher says
 # is the whole one's, which begins with what is left.
 @test "several spools, of which some cannot be finished" {
     for pid in 1 2 3 4 5; do

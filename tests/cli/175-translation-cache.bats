@@ -624,7 +624,7 @@ END
         mv "$1.d/%p.said" "$1.said"
     }
     for with in --cache-sim=no --replay=inline "--replay=inline --trace-children=yes" \
-        "--cache-sim=no --children=merge --trace-children=yes" "--cache-sim=no --no-clerk"; do
+        "--cache-sim=no --children=merge --trace-children=yes" "--cache-sim=no --no-bgfinish"; do
         rm -rf kept
         mkdir -m 700 kept
         family without no $with ./tree /bin/true

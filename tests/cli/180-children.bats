@@ -210,7 +210,7 @@ END
     [ -e all ]
 }
 
-@test "many children: with a clerk, with blocks made ahead, and without, the same counts" {
+@test "many children: with a bgfinish, with blocks made ahead, and without, the same counts" {
     real
     gcc -O1 -o bred -x c - << 'END'
 #include <stdlib.h>
@@ -241,7 +241,7 @@ int main(void)
     return wait(0) > 0;
 }
 END
-    for how in '' --no-clerk --no-ahead '--no-clerk --no-ahead' --no-page-hints \
+    for how in '' --no-bgfinish --no-pretranslate '--no-bgfinish --no-pretranslate' --no-page-hints \
         --no-early-copy; do
         mkdir p
         # shellcheck disable=SC2086
@@ -325,8 +325,8 @@ int main(int argc, char **argv)
 END
     for ll in 33554432,16,64 65536,1,64 3145728,24,128; do
         rm -f of*
-        for how in '' --no-ahead --no-vectors --no-avx512 --no-narrow-tags --replay=off \
-            '--replay=off --no-ahead'; do
+        for how in '' --no-pretranslate --no-vectors --no-avx512 --no-narrow-tags --replay=off \
+            '--replay=off --no-pretranslate'; do
             case $ll,$how in 3*,--replay=off*) continue ;; esac
             mkdir p
             # Two threads meet in LL where blocks and buffers end: not the same where nothing is recorded.
@@ -338,7 +338,7 @@ END
             grep -h '^summary' p/* | sort > "of$how"
             case $how in
                 --replay=off) ;;
-                *' --no-ahead') cmp "of${how% --no-ahead}" "of$how" ;;
+                *' --no-pretranslate') cmp "of${how% --no-pretranslate}" "of$how" ;;
                 *) cmp of "of$how" ;;
             esac
             rm -r p

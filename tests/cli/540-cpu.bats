@@ -292,7 +292,7 @@ int main(void)
 }
 END_C
     mkdir p
-    for how in '' --no-clerk; do
+    for how in '' --no-bgfinish; do
         # shellcheck disable=SC2086
         quern run -q $how -o p/%p ./forks
         [ "$status" = 0 ]

@@ -253,9 +253,9 @@ static void set_stat(const char *line)
     else if (strcmp(name, "links") == 0)
         h->n_links = value;
     else if (strcmp(name, "kept") == 0)
-        h->n_kept = value;
+        h->n_pcache_revived = value;
     else if (strcmp(name, "saved") == 0)
-        h->n_kept_saved = value;
+        h->n_pcache_saved = value;
     else if (strcmp(name, "superblocks") == 0)
         h->n_superblocks = value;
     else if (strcmp(name, "inthem") == 0)
@@ -323,7 +323,7 @@ static void say_header(void)
         FIELD(s_translations), FIELD(edges_used),
         FIELD(calls),          FIELD(owner),
         FIELD(n_blocks_gone),  FIELD(n_blocks_dumped),
-        FIELD(start_time),     FIELD(n_kept_saved),
+        FIELD(start_time),     FIELD(n_pcache_saved),
     };
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
@@ -358,7 +358,7 @@ static void say(const char *line)
 // What asks would end this process. The C library does not let its number be blocked.
 static void hear(void)
 {
-    const uint64_t mask = UINT64_C(1) << (SPOOL_ASK_SIGNAL - 1);
+    const uint64_t mask = UINT64_C(1) << (SPOOL_REQUEST_SIGNAL - 1);
 
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
     h->control.counts = h->control.hears = 1;

@@ -56,7 +56,7 @@ def helpers():
                 name, rest = re.search(r"\((.*)\) (\S)", f.read()).groups()
         except OSError:
             continue
-        if name in ("quern-replay", "quern-clerk", "quern-finish", "quern-whole") and rest != "Z":
+        if name in ("quern-replay", "quern-bgfinish", "quern-finish", "quern-whole") and rest != "Z":
             found.append(int(pid))
     return found
 

@@ -70,18 +70,18 @@ static void test_up(void **state)
     u64 at = map_small(), asked = 0, limit = at + 40 * PAGE_SIZE;
 
     (void)state;
-    pages_ahead(&asked, at + 2 * PAGE_SIZE, limit);
+    pages_populate(&asked, at + 2 * PAGE_SIZE, limit);
     assert_int_equal(asked, at + 18 * PAGE_SIZE);
     assert_int_equal(there(at, 2), 16);
-    pages_ahead(&asked, at + 17 * PAGE_SIZE, limit);
+    pages_populate(&asked, at + 17 * PAGE_SIZE, limit);
     assert_int_equal(there(at, 2), 16);
-    pages_ahead(&asked, at + 17 * PAGE_SIZE + 1, limit);
+    pages_populate(&asked, at + 17 * PAGE_SIZE + 1, limit);
     assert_int_equal(asked, at + 34 * PAGE_SIZE);
     assert_int_equal(there(at, 2), 32);
-    pages_ahead(&asked, at + 36 * PAGE_SIZE + 8, limit); // after what was requested
+    pages_populate(&asked, at + 36 * PAGE_SIZE + 8, limit); // after what was requested
     assert_int_equal(asked, limit);
     assert_int_equal(there(at, 36), 4);
-    pages_ahead(&asked, limit, limit);
+    pages_populate(&asked, limit, limit);
     assert_int_equal(there(at, 36), 4);
 }
 
@@ -121,7 +121,7 @@ static void test_huge(void **state)
     assert_false(is_asked_for(without));
     assert_true(is_asked_for(at + HUGE_PAGE));
     at = map_small();
-    pages_ahead(&(u64){ 0 }, at, at + 40 * PAGE_SIZE);
+    pages_populate(&(u64){ 0 }, at, at + 40 * PAGE_SIZE);
     pages_ahead_down(&(u64){ ~0ul }, at + 40 * PAGE_SIZE, at);
     assert_int_equal(there(at, 0), 0);
 }

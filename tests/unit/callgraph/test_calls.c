@@ -731,7 +731,7 @@ static void test_late(void **state)
     frames_record = record_late;
     frames_simulate = simulate;
     options(FLAGS);
-    tb_config.defer = true;
+    tb_config.recording = true;
     calls_init();
     t = new_thread(0, 'A');
     t->misses = new_thread(1, 'A')->counters;
@@ -769,10 +769,10 @@ static void test_late(void **state)
     calls_count(t, OWN + 1, 5);
     assert_int_equal(frames_totals(t)[1], 4); // by calls_elements()
     assert_int_equal(frames_late_totals(t)[1], 0);
-    tb_config.defer = false;
+    tb_config.recording = false;
     calls_elements(t, SPOOL_E_BC, 4);
     assert_int_equal(frames_totals(t)[1], 4);
-    tb_config.defer = true;
+    tb_config.recording = true;
     // The end: everything is simulated first, and then the costs are added.
     calls_thread_end(t);
     assert_int_equal(simulated, 1);
@@ -788,7 +788,7 @@ static void test_replayed(void **state)
 
     (void)state;
     options(FLAGS);
-    tb_config.defer = true;
+    tb_config.recording = true;
     calls_init();
     t = new_thread(0, 'A');
     t->misses = new_thread(2, 'A')->counters;
@@ -938,12 +938,12 @@ static void test_forgotten(void **state)
     (void)state;
     begin();
     spooler_maps_named = 7;
-    calls_look();
+    calls_forget_unmapped();
     calls(t, 'B', 0xff000);
-    calls_look();
+    calls_forget_unmapped();
     assert_true(known(called('A', 'B')) == (u64)called('A', 'B'));
     spooler_maps_named = 8;
-    calls_look();
+    calls_forget_unmapped();
     for (u32 i = 0; i < CALLS_KNOWN; i++)
         assert_true(calls_known[i] == 0);
 }
@@ -1038,7 +1038,7 @@ static void zero_late(u32 slot)
 
     frames_record = record_late;
     options(FLAGS);
-    tb_config.defer = true;
+    tb_config.recording = true;
     calls_init();
     t = new_thread(0, 'A');
     t->misses = slot ? new_thread(slot, 'A')->counters : t->counters;

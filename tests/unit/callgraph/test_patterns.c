@@ -34,7 +34,7 @@ const char *spooler_string(u32 offset)
 static int set_up(void **state)
 {
     (void)state;
-    header.s_rules = 16;
+    header.s_patterns = 16;
     header.patterns_bytes = sizeof(text);
     patterns_init();
     return 0;

@@ -301,7 +301,7 @@ static void test_late(void **state)
     (void)state;
     begin(1);
     begin_thread(1, 0);
-    tb_config.defer = true;
+    tb_config.recording = true;
     frames_simulate = simulates;
     frames_record = records;
     t->misses = thread_at_slot(1)->counters;

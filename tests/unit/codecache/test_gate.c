@@ -188,7 +188,7 @@ static void test_again(void **state)
     t->sc_post = 9;
     t->sc_args[6] = 1;
     if (!setjmp(left))
-        gate_again(t);
+        gate_restart(t);
     assert_string_equal(did, "give enter");
     assert_int_equal(entered_at, stubs_at(STUB_GATE_FROM_C));
     assert_int_equal(t->sc_cont, stubs_at(STUB_SYSCALL_DONE));

@@ -50,7 +50,7 @@ static void note(char c, const struct fragment *f)
     led[end + 1] = (char)('0' + (f - fragment));
 }
 
-void links_again(struct fragment *f)
+void links_repatch(struct fragment *f)
 {
     note('l', f);
 }
@@ -64,7 +64,7 @@ static int setup(void **state)
 {
     (void)state;
     if (!t)
-        t = aligned_alloc(0x10000, TA_WATCH_END);
+        t = aligned_alloc(0x10000, TA_HOT_END);
     assert_non_null(t);
     memset(t, 0, sizeof(*t));
     memset(counter, 0, sizeof(counter));
@@ -84,7 +84,7 @@ static int setup(void **state)
 
 static void test_buffer(void **state)
 {
-    u64 end = (u64)t + TA_WATCH_END;
+    u64 end = (u64)t + TA_HOT_END;
     u32 n;
 
     (void)state;
@@ -93,27 +93,27 @@ static void test_buffer(void **state)
     assert_int_equal(asked[0], 64 << 20);
     assert_int_equal(asked[1], 32 << 20);
     hotblocks_begin(t);
-    assert_int_equal(t->log, end - 65536);
+    assert_int_equal(t->record_at, end - 65536);
     assert_int_equal(t->bodies[5], 0x5000);
     assert_null(hotblocks_full(t, &n));
-    t->log = end - 4;
+    t->record_at = end - 4;
     assert_null(hotblocks_full(t, &n));
-    t->log = end;
+    t->record_at = end;
     assert_ptr_equal(hotblocks_full(t, &n), (const u32 *)(end - 65536));
     assert_int_equal(n, 16384);
 }
 
 static void test_small_buffer(void **state)
 {
-    u64 end = (u64)t + TA_WATCH_END;
+    u64 end = (u64)t + TA_HOT_END;
     u32 n;
 
     (void)state;
     assert_int_equal(fragment[1].flags, 0);
     tb_config.hotblocks_all = true;
     hotblocks_begin(t);
-    assert_int_equal(t->log, end - 4096);
-    t->log = end;
+    assert_int_equal(t->record_at, end - 4096);
+    t->record_at = end;
     assert_ptr_equal(hotblocks_full(t, &n), (const u32 *)(end - 4096));
     assert_int_equal(n, 1024);
     hotblocks_published(&fragment[1]); // from its first execution on
@@ -128,9 +128,9 @@ static void test_off(void **state)
 {
     (void)state;
     tb_config.watch = false;
-    t->log = 77;
+    t->record_at = 77;
     hotblocks_begin(t);
-    assert_int_equal(t->log, 77);
+    assert_int_equal(t->record_at, 77);
 }
 
 static void test_least(void **state)

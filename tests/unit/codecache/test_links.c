@@ -77,7 +77,7 @@ static void test_again(void **state)
     links_make(&f[1], 1, &f[2]);
     f[1].watch = 33;
     f[1].flags = FRAGMENT_WATCHED;
-    links_again(&f[1]);
+    links_repatch(&f[1]);
     assert_int_equal(goes(0, 0), f[1].hpc + 33);
     assert_int_equal(goes(2, 1), f[1].hpc + 33);
     assert_int_equal(goes(1, 0), f[1].hpc + 33);
@@ -85,12 +85,12 @@ static void test_again(void **state)
     links_make(&f[0], 1, &f[1]);
     assert_int_equal(goes(0, 1), f[1].hpc + 33);
     f[1].flags = 0;
-    links_again(&f[1]);
+    links_repatch(&f[1]);
     assert_int_equal(goes(0, 0), f[1].hpc);
     assert_int_equal(goes(0, 1), f[1].hpc);
     assert_int_equal(goes(2, 1), f[1].hpc);
     assert_int_equal(goes(1, 0), f[1].hpc);
-    links_again(&f[0]); // nothing leads there
+    links_repatch(&f[0]); // nothing leads there
 }
 
 // 0 -> 1, 0 -> 2, 2 -> 1, 1 -> 1: the code is linked already, nothing is written there. Then 1
@@ -111,8 +111,8 @@ static void test_list(void **state)
             assert_int_equal(code[i][at], 0);
     }
     assert_int_equal(header.n_links, 0);
-    links_again(&f[1]);
-    links_again(&f[2]);
+    links_repatch(&f[1]);
+    links_repatch(&f[2]);
     for (u32 n = 0; n < ARRAY_SIZE(link); n++)
         assert_int_equal(goes(link[n].i, link[n].k), f[link[n].to].hpc);
     assert_int_equal(f[0].in, 0);

@@ -106,7 +106,7 @@ static struct modules_times record(const char *path, const struct stat *st, bool
 
     snprintf(text[i], sizeof(text[0]), "%s", path);
     l.path = text[i];
-    struct modules_times times = modules_keep(&l, deleted);
+    struct modules_times times = modules_hold(&l, deleted);
     map[i] = (struct spool_map){
         .dev = 99, .ino = st->st_ino, .path = i + 1, .flags = deleted ? SPOOL_MAP_DELETED : 0
     };
@@ -139,13 +139,13 @@ static void apart(void (*what)(void))
 static const char *saved(int fd)
 {
     static char out[256];
-    struct spool_kept k;
+    struct spool_held k;
     char bytes[5];
 
     *out = '\0';
-    for (u64 at = SPOOL_KEPT_OFF; pread(fd, &k, sizeof(k), (off_t)at) == sizeof(k) && k.at;
+    for (u64 at = SPOOL_HELD_OFF; pread(fd, &k, sizeof(k), (off_t)at) == sizeof(k) && k.at;
          at += sizeof(k)) {
-        CHECK(k.at >= SPOOL_KEPT_OFF + SPOOL_KEPT_TABLE && k.at % 4096 == 0);
+        CHECK(k.at >= SPOOL_HELD_OFF + SPOOL_HELD_TABLE && k.at % 4096 == 0);
         CHECK(pread(fd, bytes, 5, (off_t)k.at) == 5);
         snprintf(out + strlen(out), sizeof(out) - strlen(out), "%u:%lu:%c ", k.map, k.size,
                  bytes[4]);
@@ -323,8 +323,8 @@ static struct stat mapped(u64 size, u32 mode)
 
     CHECK(ftruncate(fd, (off_t)size) == 0 && pwrite(fd, ELF "x", 5, 0) == 5);
     CHECK(fchmod(fd, mode) == 0);
-    CHECK(modules_look(fd, (struct k_stat *)&st));
-    modules_keep_mapped(fd, (const struct k_stat *)&st);
+    CHECK(modules_check(fd, (struct k_stat *)&st));
+    modules_hold_mapped(fd, (const struct k_stat *)&st);
     close(fd);
     return st;
 }
@@ -334,19 +334,20 @@ static void looks(void)
     struct stat st, a = make("a", ELF, 5000);
     int fd = open(in("a"), O_RDONLY), folders = open(folder, O_RDONLY), both[2];
 
-    CHECK(modules_look(fd, (struct k_stat *)&st));
+    CHECK(modules_check(fd, (struct k_stat *)&st));
     CHECK(st.st_ino == a.st_ino && st.st_dev == a.st_dev);
     CHECK(pipe(both) == 0);
-    CHECK(!modules_look(folders, (struct k_stat *)&st) &&
-          !modules_look(both[0], (struct k_stat *)&st) && !modules_look(-1, (struct k_stat *)&st));
+    CHECK(!modules_check(folders, (struct k_stat *)&st) &&
+          !modules_check(both[0], (struct k_stat *)&st) &&
+          !modules_check(-1, (struct k_stat *)&st));
     make("a", "\177EL", 5000);
-    CHECK(!modules_look(fd, (struct k_stat *)&st));
+    CHECK(!modules_check(fd, (struct k_stat *)&st));
     make("a", "\177EL", 3);
-    CHECK(!modules_look(fd, (struct k_stat *)&st));
+    CHECK(!modules_check(fd, (struct k_stat *)&st));
     make("a", ELF, 4);
-    CHECK(modules_look(fd, (struct k_stat *)&st));
+    CHECK(modules_check(fd, (struct k_stat *)&st));
     make("a", "", 0);
-    CHECK(!modules_look(fd, (struct k_stat *)&st));
+    CHECK(!modules_check(fd, (struct k_stat *)&st));
     CHECK(unlink(in("a")) == 0);
 }
 
@@ -362,7 +363,7 @@ static void removed_before(void)
     struct stat a = mapped(5000, 0777), b = mapped(300, 0777), st;
     int fd = new_spool();
 
-    modules_keep_mapped(-1, (const struct k_stat *)&a); // once
+    modules_hold_mapped(-1, (const struct k_stat *)&a); // once
     CHECK(strcmp(held(), "0+2 2+1 ") == 0);
     struct modules_times t = record("/memfd:a", &a, true);
     CHECK(t.mtime == (u64)a.st_mtim.tv_sec * 1000000000 + (u64)a.st_mtim.tv_nsec);
@@ -378,7 +379,7 @@ static void removed_before(void)
     // When its code is executed the name still leads to that file: it is not mapped again.
     st = make("c", ELF, 100);
     fd = open(in("c"), O_RDONLY);
-    modules_keep_mapped(fd, (const struct k_stat *)&st);
+    modules_hold_mapped(fd, (const struct k_stat *)&st);
     CHECK(strcmp(held(), "0+2 2+1 3+1 ") == 0);
     opened = asked = 0;
     CHECK(record(in("c"), &st, false).mtime != 0 && opened == 0);
@@ -461,9 +462,9 @@ static void rights(void)
             CHECK(record("/memfd:a", &st, true).mtime != 0);
     }
     CHECK(strcmp(held(), "0+1 1+1 2+1 3+1 4+1 5+1 ") == 0);
-    modules_leave();
+    modules_drop_private();
     CHECK(strcmp(held(), "0+1 2+1 4+1 ") == 0);
-    modules_leave();
+    modules_drop_private();
     CHECK(strcmp(held(), "0+1 2+1 4+1 ") == 0);
 }
 

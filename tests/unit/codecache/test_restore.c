@@ -89,8 +89,8 @@ static const struct recipe recipes[] = {
     { 10, 1, 1u << R_RAX | 1u << 11, RECIPE_FLAGS_SAVED },
     { 20, 2, 0, RECIPE_BUMPED },
     { 30, 3, 0, RECIPE_BUMPED | RECIPE_REP },
-    { 40, 1, 1u << 11, RECIPE_LOG | RECIPE_OPEN },
-    { 50, 1, 0, RECIPE_LOG | RECIPE_CLOSED },
+    { 40, 1, 1u << 11, RECIPE_RECORD | RECIPE_OPEN },
+    { 50, 1, 0, RECIPE_RECORD | RECIPE_CLOSED },
 };
 static struct { // as tcache.c lays them out
     struct fragment_exit exits[1];
@@ -201,7 +201,7 @@ static void test_superblock(void **state)
 {
     struct fragment_block more[2] = { { 0x402000, 0x402004, 12, 3, 2 },
                                       { 0x403000, 0x403002, 13, 4, 3 } };
-    struct restore_left left;
+    struct restore_progress left;
 
     (void)state;
     fragment.nmore = 1;
@@ -262,22 +262,22 @@ static void test_string(void **state)
 // Code that records: r11 is log while the client's r11 is in its slot, else it is the client's.
 static void test_recording(void **state)
 {
-    struct restore_left left;
+    struct restore_progress left;
 
     (void)state;
     fragment.log = 77;
-    t.log = 1;
+    t.record_at = 1;
     u.rip = fragment.hpc + 45;
     left = restore_recover(&t, &u);
     assert_int_equal(left.log, 77);
     assert_int_equal(left.insn, 1);
     assert_true(left.open && !left.closed);
-    assert_int_equal(t.log, 0x20b);
+    assert_int_equal(t.record_at, 0x20b);
     assert_int_equal(t.regs[11], 0x10b);
     u.rip = fragment.hpc + 50;
     left = restore_recover(&t, &u);
     assert_true(left.closed && !left.open);
-    assert_int_equal(t.log, 0x20b);
+    assert_int_equal(t.record_at, 0x20b);
     assert_int_equal(t.regs[11], 0x20b);
 }
 

@@ -122,7 +122,7 @@ static struct fragment *publish(u64 pc, u64 end, u32 size)
 {
     d.pc = pc;
     d.end = end;
-    d.hpc = (u64)region_room(NULL);
+    d.hpc = (u64)region_space(NULL);
     d.size = size;
     return tcache_publish(&d);
 }
@@ -372,11 +372,11 @@ static void test_ibl_move(void **state)
     while (ibl_index(pc) != ibl_index(0x401f00))
         pc++;
     other = publish(pc, pc + 1, 16);
-    assert_true(ibl_leads(t, alone)); // to the miss path, but it has been a target
-    assert_false(ibl_leads(t, other));
+    assert_true(ibl_has(t, alone)); // to the miss path, but it has been a target
+    assert_false(ibl_has(t, other));
     ibl_fill(t, other);
-    assert_true(ibl_leads(t, other));
-    assert_false(ibl_leads(t, alone));
+    assert_true(ibl_has(t, other));
+    assert_false(ibl_has(t, alone));
     ibl_move(superblock(beside));
     assert_int_equal(entry[0], -pc);
     assert_int_equal(entry[1], other->hpc);
@@ -492,7 +492,7 @@ static void take(struct taken *p, u64 pc, u64 end)
 {
     p->f = (struct fragment){ .pc = pc,
                               .end = end,
-                              .hpc = (u64)region_room(NULL),
+                              .hpc = (u64)region_space(NULL),
                               .index = tcache_next_index(),
                               .size = 64,
                               .flags = FRAGMENT_DEAD,
@@ -536,7 +536,7 @@ static void test_take(void **state)
     assert_int_equal(header.code_bytes, 16); // the others do not count
     tcache_flush_all();
     assert_null(tcache_by_index(0));
-    assert_ptr_equal(region_room(NULL), region_fragments());
+    assert_ptr_equal(region_space(NULL), region_fragments());
 }
 
 // A leads to B and to C, B to itself and to A; C is still dead. Then A, which has two blocks on

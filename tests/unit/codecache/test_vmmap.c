@@ -111,7 +111,7 @@ static struct modules_times times; // of the file
 
 static char taken[256]; // the files that modules.c was asked to hold
 
-struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
+struct modules_times modules_hold(struct vmmapfile_line *l, bool deleted)
 {
     kept_deleted = deleted;
     snprintf(taken + strlen(taken), sizeof(taken) - strlen(taken), "%s%s ", l->path,
@@ -119,7 +119,7 @@ struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
     return times;
 }
 
-void modules_keep_mapped(int fd, const struct k_stat *st)
+void modules_hold_mapped(int fd, const struct k_stat *st)
 {
     assert_null(st);
     try_other();
@@ -306,7 +306,7 @@ static void test_held(void **state)
 
     (void)state;
     what_was_held();
-    vmmap_keep(17, NULL);
+    vmmap_hold(17, NULL);
     assert_string_equal(what_was_held(), "17 ");
     kernel_has(CLIENT, CLIENT + 0x2000, READ, 7, "/lib/x");
     kernel_has(CLIENT + 0x2000, CLIENT + 0x4000, READ, 8, "/lib/y (deleted)");
@@ -551,7 +551,7 @@ static void test_locked(void **state)
     waiter_end();
     other = want;
     other_waits = false;
-    vmmap_keep(17, NULL);
+    vmmap_hold(17, NULL);
     assert_true(other_waits);
     waiter_end();
 }

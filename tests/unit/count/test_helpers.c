@@ -290,7 +290,7 @@ static void test_recorded(void **state)
     t->h_desc_low = 3;
     t->h_save[8] = (u64)record;
     read_by_elements = 0;
-    helpers_log_vec(t);
+    helpers_record_vec(t);
     assert_int_equal(read_by_elements, 2); // calls are charged now, not at the replay
     assert_int_equal(n, 0);
     assert_int_equal(record[2], 0xeeeeeeeeeeeeeeee);

@@ -52,12 +52,12 @@ static void test_take(void **state)
 
     (void)state;
     assert_int_equal(lineids_count(), 0);
-    lineids_take(line, 0);
+    lineids_preset(line, 0);
     assert_int_equal(lineids_count(), 0);
     assert_int_equal(held, BYTES_FOR(4096));
     for (u32 i = 0; i < TAKEN; i++)
         line[i] = taken(i);
-    lineids_take(line, TAKEN);
+    lineids_preset(line, TAKEN);
     assert_int_equal(lineids_count(), TAKEN);
     assert_int_equal(held, BYTES_FOR(32768)); // it is at most half full
 }

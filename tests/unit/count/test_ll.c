@@ -102,7 +102,7 @@ static int begin(struct sim_geometry g)
                                                    : 0;
     }
     header = (struct spool_header){ .ll = { g.size, g.assoc, g.line } };
-    tb_config = (struct tb_config){ .defer = true, .stamps = true, .vectors = vectors };
+    tb_config = (struct tb_config){ .recording = true, .stamps = true, .vectors = vectors };
     memset(counted, 0, sizeof(counted));
     memset(expected, 0, sizeof(expected));
     t->misses = counted;
@@ -410,7 +410,7 @@ static void test_widened(void **state)
 static void test_llfork(void **state)
 {
     (void)state;
-    tb_config.defer = false;
+    tb_config.recording = false;
     refer_to_some(20000);
     for (u32 child = 0; child < 4; child++) {
         ll_before_fork();
@@ -443,7 +443,7 @@ static void test_llfork(void **state)
 static void test_shared(void **state)
 {
     (void)state;
-    tb_config.defer = false;
+    tb_config.recording = false;
     ll_share();
     refer_to_some(20000);
     refer((1ul << 52) - 4, 8, 0);
@@ -459,7 +459,7 @@ static void test_shared(void **state)
 static void test_in_order(void **state)
 {
     (void)state;
-    tb_config.defer = false;
+    tb_config.recording = false;
     expected[2]++;
     expected[3] += sim_cache_ref(&plain, 0x1000, 1);
     ((u64 *)t->ll)[0] = 0x1000;
@@ -486,7 +486,7 @@ static void test_huge(void **state)
 static void test_cleared(void **state)
 {
     (void)state;
-    tb_config.defer = false;
+    tb_config.recording = false;
     if (ll_is_narrow()) {
         for (u32 child = 0; child < 2; child++) {
             ll_before_fork();

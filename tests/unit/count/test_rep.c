@@ -75,7 +75,7 @@ static void mode(bool cachegrind, bool branch)
 static void run(struct helperdesc_rep what, u64 n, u64 left, s64 step, bool zero)
 {
     union helperdesc_word w = { .rep = what };
-    u64 record[1 + REP_LOG_SLOTS];
+    u64 record[1 + REP_RECORD_SLOTS];
     char now[sizeof(seen)];
     bool reads_rsi = what.op != STR_STOS && what.op != STR_SCAS;
     u32 dr;
@@ -107,7 +107,7 @@ static void run(struct helperdesc_rep what, u64 n, u64 left, s64 step, bool zero
     assert_int_equal(elements[SPOOL_E_DW], counters[dr + 1]);
     t.h_save[8] = (u64)record;
     t.h_desc_low = 1; // first slot
-    rep_log(&t);
+    rep_record(&t);
     strcpy(now, seen);
     seen[0] = 0;
     memset(counters, 0, sizeof(counters));

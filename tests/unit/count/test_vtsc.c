@@ -83,17 +83,17 @@ static void test_base(void **state)
     u64 now = vtsc_now(&thread[0]);
 
     (void)state;
-    thread[1].tick_base = 0;
+    thread[1].vtsc_base = 0;
     vtsc_thread_init(&thread[1], &thread[0]);
     assert_int_equal(vtsc_now(&thread[1]), now);
     counters[1][5]++;
     assert_int_equal(vtsc_now(&thread[1]), now + 4);
-    vtsc_keep(&thread[0]);
+    vtsc_before_clear(&thread[0]);
     memset(counters[0], 0, sizeof(counters[0]));
     assert_int_equal(vtsc_now(&thread[0]), now);
     header.flags = 0;
     counters[0][5] = 1;
-    vtsc_keep(&thread[0]);
+    vtsc_before_clear(&thread[0]);
     assert_int_equal(vtsc_now(&thread[0]), now + 4);
 }
 

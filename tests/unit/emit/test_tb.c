@@ -40,7 +40,7 @@ static const char *place(s64 disp)
 
     switch (disp) {
     case TH_FLAGS_SAVE: return "FLAGS";
-    case TH_LOG: return "LOG";
+    case TH_RECORD_AT: return "LOG";
     case TH_CLIENT_SP: return "CLIENT_SP";
     case TH_ENGINE_SP: return "ENGINE_SP";
     case TH_H_DESC: return "DESC";
@@ -130,7 +130,7 @@ static void test_recipes(void **state)
     b.code.p += 1;
     b.given = 1u << 11;
     tb_mark(&b);
-    is_recipe(4, 7, 3, 6, RECIPE_LOG | RECIPE_OPEN);
+    is_recipe(4, 7, 3, 6, RECIPE_RECORD | RECIPE_OPEN);
     assert_int_equal(b.draft.nrecipes, 5);
     assert_false(b.overflow);
 }
@@ -285,12 +285,12 @@ static void test_given(void **state)
     state_unspill(&b, 11);
     assert_string_equal(emitted(0), "mov [LOG], r11; mov r11, [R11]");
     assert_int_equal(b.spilled, 0);
-    assert_true(b.log_kept);
-    is_recipe(0, tb_off(&b), 0, 0, RECIPE_LOG);
+    assert_true(b.log_stored);
+    is_recipe(0, tb_off(&b), 0, 0, RECIPE_RECORD);
     off = tb_off(&b);
     state_spill(&b, 11); // unchanged
     assert_string_equal(emitted(off), "mov r11, [LOG]");
-    is_recipe(1, tb_off(&b), 0, 1u << 11, RECIPE_LOG);
+    is_recipe(1, tb_off(&b), 0, 1u << 11, RECIPE_RECORD);
     off = tb_off(&b);
     state_unspill(&b, 11); // the address was stored
     assert_string_equal(emitted(off), "mov r11, [R11]");

@@ -38,7 +38,7 @@ static u8 *code, *area;
 static u64 made = MADE;
 static u32 dumped;
 
-u8 *region_made_room(u64 *room)
+u8 *region_made_space(u64 *room)
 {
     *room = CODE - made;
     return code + made;

@@ -28,7 +28,7 @@
 
 static struct spool_header header;
 struct spool_header *spool = &header;
-struct tb_config tb_config = { .clerk = true };
+struct tb_config tb_config = { .bgfinish = true };
 
 // In a file: children and the programs that they execute share it.
 static struct shared {
@@ -117,7 +117,7 @@ static int setup(void **state)
 
     (void)state;
     if (!did) {
-        snprintf(folder, sizeof(folder), "%s/quern-clerk.XXXXXX",
+        snprintf(folder, sizeof(folder), "%s/quern-bgfinish.XXXXXX",
                  getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
         assert_non_null(mkdtemp(folder));
         snprintf(environment, sizeof(environment), "DID=%.40s/did", folder);
@@ -197,7 +197,8 @@ static s32 find_bgfinish(void)
         n = sys_pread((int)fd, text, sizeof(text) - 1, 0);
         sys_close((int)fd);
         end = n > 0 ? strrchr(text, ')') : NULL;
-        if (end && strstr(text, "(quern-clerk)") && end[2] != 'Z' && atoi(end + 3) == sys_getpid())
+        if (end && strstr(text, "(quern-bgfinish)") && end[2] != 'Z' &&
+            atoi(end + 3) == sys_getpid())
             found = atoi(e->d_name);
     }
     closedir(d);
@@ -455,10 +456,10 @@ static void test_others(void **state)
 static void test_forbidden(void **state)
 {
     (void)state;
-    tb_config.clerk = false;
+    tb_config.bgfinish = false;
     bgfinish_before_fork();
     assert_int_equal(find_bgfinish(), 0);
-    tb_config.clerk = true;
+    tb_config.bgfinish = true;
 }
 
 int main(int argc, char *argv[])

@@ -188,7 +188,7 @@ bool seccomp_to_kernel(struct thread *of)
 
 static u32 said_kept;
 
-void spooler_say_kept(void)
+void spooler_say_held(void)
 {
     said_kept++;
 }

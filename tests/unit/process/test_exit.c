@@ -252,7 +252,7 @@ bool tracer_is_there(void)
     return traced;
 }
 
-void spooler_say_kept(void)
+void spooler_say_held(void)
 {
     note('?');
 }

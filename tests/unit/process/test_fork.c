@@ -220,7 +220,7 @@ NOTES(stress_start, 'z')
 NOTES(sampler_start, 'Z')
 NOTES(threads_fork_child, 't')
 NOTES(threads_list_add, '+')
-NOTES(vtsc_keep, 'K')
+NOTES(vtsc_before_clear, 'K')
 NOTES(stopworld_blocking_begin, '(')
 NOTES(stopworld_blocking_end, ')')
 NOTES(stopworld_fork_child, 'w')
@@ -420,7 +420,7 @@ static int setup(void **state)
     t->hist = 0x11;
     t->escape_fragment = 21;
     t->escape_delta = 22;
-    t->tick_base = 55;
+    t->vtsc_base = 55;
     child.own = &child_own;
     child.sig = &child_sig;
     child.engine_sp = (u64)((char *)did + 2048);
@@ -713,7 +713,7 @@ static void test_copied(void **state)
     assert_null(strchr(did->text, 'K')); // the child's counters are the parent's so far
     assert_int_equal(did->exit_signal, SIGCHLD);
     assert_false(did->shares_fds);
-    assert_int_equal(t->tick_base, 55);
+    assert_int_equal(t->vtsc_base, 55);
     assert_int_equal(sig.held_count, 2); // the parent's stays
     assert_true(own.borrowed);
 }
@@ -746,7 +746,7 @@ static void test_copy_refused(void **state)
     assert_int_equal(calls(fork_sys_clone), 0);
     assert_int_equal(did->ret, -EINVAL);
     assert_string_equal(did->text, "{mLPHQKV}");
-    assert_int_equal(t->tick_base, 55);
+    assert_int_equal(t->vtsc_base, 55);
 }
 
 int main(void)

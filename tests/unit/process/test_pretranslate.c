@@ -262,14 +262,14 @@ static void test_no_room(void **state)
     assert_string_equal(before_fork(), "t2");
 }
 
-// --no-ahead, and --dump-every-bb, which needs every block in the dispatcher.
+// --no-pretranslate, and --dump-every-bb, which needs every block in the dispatcher.
 static void test_off(void **state)
 {
     (void)state;
     make_fragments(0x480000);
     in_child(block_1);
     in_child(block_1);
-    header.flags = SPOOL_F_NO_AHEAD;
+    header.flags = SPOOL_F_NO_PRETRANSLATE;
     assert_string_equal(before_fork(), "");
     header.flags = 0;
     tb_config.each_block = true;

@@ -43,7 +43,7 @@ static void note(char letter)
         note(letter);           \
     }
 ASKED(heap_unshare, 'h')
-ASKED(modules_leave, 'm')
+ASKED(modules_drop_private, 'm')
 ASKED(bgfinish_leave, 'c')
 ASKED(bgfinish_allow, 'C')
 ASKED(replayer_stop, 'r')

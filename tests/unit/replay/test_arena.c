@@ -41,7 +41,7 @@ static void test_empty(void **state)
     is_piece(&piece[1], 0x10000000, 0);
     is_piece(&piece[2], 0x10000000, 0);
     is_piece(&piece[3], 0x20000000, 0);
-    assert_true(arena_rooms_are_sound(&arena_first, &arena_second));
+    assert_true(arena_is_sound(&arena_first, &arena_second));
 }
 
 static struct record_draft draft;
@@ -64,7 +64,7 @@ static u32 publish(u64 pc)
 
 static void test_taken(void **state)
 {
-    struct arena_room first, second;
+    struct arena_space first, second;
     struct arena_piece piece[ARENA_PIECES];
     const u64 block = sizeof(struct record_block) + 2 * sizeof(struct record_op);
     static u8 kept[ARENA_PIECES][4096];
@@ -95,7 +95,7 @@ static void test_taken(void **state)
     // The next run.
     for (u32 i = 0; i < ARENA_PIECES; i++)
         memcpy((void *)(REPLAY_BASE + piece[i].at), kept[i], piece[i].bytes);
-    arena_take_over(&first, &second);
+    arena_restore(&first, &second);
     assert_true(arena_has(a));
     assert_true(arena_has(b));
     assert_int_equal(arena_block(a)->pc, 0x11);
@@ -106,13 +106,13 @@ static void test_taken(void **state)
     assert_int_equal(arena_next_id(), (b + 100 + 8 + 15) & ~15u);
     assert_int_equal(publish(0x33), (b + 100 + 8 + 15) & ~15u);
     assert_int_equal(arena_block(a)->pc, 0x11);
-    assert_true(arena_has_room());
+    assert_true(arena_has_space());
 }
 
 static void test_sound(void **state)
 {
     // Rooms of the first half, then of the second: valid and invalid ones.
-    static const struct arena_room good[2][5] = {
+    static const struct arena_space good[2][5] = {
         { { 1408, HALF }, { 1408, 1408 }, { HALF, HALF }, { 5000, 5000 }, { 5000, 6000 } },
         { { HALF, REPLAY_SIZE },
           { HALF, HALF },
@@ -120,7 +120,7 @@ static void test_sound(void **state)
           { HALF + 9, HALF + 9 },
           { HALF + 9, REPLAY_SIZE - 9 } },
     };
-    static const struct arena_room bad[2][6] = {
+    static const struct arena_space bad[2][6] = {
         { { 1407, HALF },
           { 0, 0 },
           { 1408, HALF + 1 },
@@ -138,20 +138,20 @@ static void test_sound(void **state)
     (void)state;
     for (u32 i = 0; i < ARRAY_SIZE(good[0]); i++) {
         for (u32 k = 0; k < ARRAY_SIZE(good[1]); k++)
-            assert_true(arena_rooms_are_sound(&good[0][i], &good[1][k]));
+            assert_true(arena_is_sound(&good[0][i], &good[1][k]));
         for (u32 k = 0; k < ARRAY_SIZE(bad[1]); k++)
-            assert_false(arena_rooms_are_sound(&good[0][i], &bad[1][k]));
+            assert_false(arena_is_sound(&good[0][i], &bad[1][k]));
     }
     for (u32 i = 0; i < ARRAY_SIZE(bad[0]); i++) {
         for (u32 k = 0; k < ARRAY_SIZE(good[1]); k++)
-            assert_false(arena_rooms_are_sound(&bad[0][i], &good[1][k]));
+            assert_false(arena_is_sound(&bad[0][i], &good[1][k]));
     }
 }
 
 // The four pieces of valid rooms are inside the arena and no larger than it.
 static void test_pieces_are_within(void **state)
 {
-    const struct arena_room first = { 1408, 1408 }, second = { HALF, HALF };
+    const struct arena_space first = { 1408, 1408 }, second = { HALF, HALF };
     struct arena_piece piece[ARENA_PIECES];
     u64 bytes = 0;
 

@@ -245,7 +245,7 @@ static int setup(void **state)
     memset(&draft, 0, sizeof(draft));
     memset(misses, 0, sizeof(misses));
     told[0] = '\0';
-    tb_config = (struct tb_config){ .min_line = 64, .branch = true, .defer = true };
+    tb_config = (struct tb_config){ .min_line = 64, .branch = true, .recording = true };
     t->misses = misses;
     t->replay_sp = SP;
     misses_i1 = mispredicts = waits = reftrace_on = false;
@@ -379,20 +379,20 @@ static void test_room(void **state)
     u64 left = ARENA_CODE_MAX + 2 * sizeof(struct record_draft);
 
     (void)state;
-    assert_true(arena_has_room());
+    assert_true(arena_has_space());
     arena_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE / 2 - left - 1));
-    assert_true(arena_has_room());
+    assert_true(arena_has_space());
     arena_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE / 2 - left));
-    assert_false(arena_has_room());
+    assert_false(arena_has_space());
     arena_flush();
     assert_int_equal((u64)arena_take(&arena_first, 1), REPLAY_BASE + REPLAY_SIZE / 2 - 8);
     assert_int_equal((u64)arena_take(&arena_first, 8), REPLAY_BASE + REPLAY_SIZE / 2 - 16);
     // And two of the longest late ones.
     assert_int_equal((u64)arena_take(&arena_second, 8), REPLAY_BASE + REPLAY_SIZE - 8);
     arena_second.low = arena_second.high - 2 * ARENA_CODE_MAX - 1;
-    assert_true(arena_has_room());
+    assert_true(arena_has_space());
     arena_second.low++;
-    assert_false(arena_has_room());
+    assert_false(arena_has_space());
 }
 
 // With routines each follows its id, and the next id follows it.

@@ -127,7 +127,7 @@ bool ll_help(struct thread *of)
     assert_ptr_equal(of, t);
     if (soon_empty)
         hold = 0;
-    while (soon_empty && __atomic_load_n(&nmade, __ATOMIC_SEQ_CST) < TA_LOGS - 1)
+    while (soon_empty && __atomic_load_n(&nmade, __ATOMIC_SEQ_CST) < TA_RECORD_BUFFERS - 1)
         sys_call0(SYS_sched_yield);
     return to_help && to_help--;
 }
@@ -430,20 +430,20 @@ static void test_in_order(void **state)
 
     (void)state;
     hold = 1;
-    for (u32 i = 0; i < TA_LOGS - 1; i++) {
-        replayer_make_room(t); // at once
+    for (u32 i = 0; i < TA_RECORD_BUFFERS - 1; i++) {
+        replayer_make_space(t); // at once
         replayer_hand_over(t, record + i, record + i + 1);
         wait_taken(1);
         assert_int_equal(made[0].done, 0);
     }
     assert_int_equal(nmade, 1);
     sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
-    replayer_make_room(t);
-    assert_int_equal(made[TA_LOGS - 3].done, 1);
+    replayer_make_space(t);
+    assert_int_equal(made[TA_RECORD_BUFFERS - 3].done, 1);
     replayer_hand_over(t, record + 3, record + 4);
     replayer_settle(t);
-    assert_int_equal(nmade, TA_LOGS);
-    for (u32 i = 0; i < TA_LOGS; i++) {
+    assert_int_equal(nmade, TA_RECORD_BUFFERS);
+    for (u32 i = 0; i < TA_RECORD_BUFFERS; i++) {
         assert_ptr_equal(made[i].from, record + i);
         assert_int_equal(made[i].done, 1);
     }
@@ -462,13 +462,13 @@ static void test_split(void **state)
     hold = 1;
     to_help = 5;
     asks = beside[0] = beside[1] = 0;
-    for (u32 i = 0; i < TA_LOGS - 1; i++) {
-        replayer_make_room(t);
+    for (u32 i = 0; i < TA_RECORD_BUFFERS - 1; i++) {
+        replayer_make_space(t);
         replayer_hand_over(t, record + i, record + i + 1);
     }
     wait_taken(1);
     assert_int_equal(to_help, 5);
-    replayer_make_room(t);
+    replayer_make_space(t);
     assert_int_equal(to_help, 0);
     assert_true(asks > 0);
     hold = 1;
@@ -480,7 +480,8 @@ static void test_split(void **state)
     assert_int_equal(to_help, 1);
     assert_int_equal(asks, 0);
     tb_config.replayer_split = false;
-    for (u32 i = 0; i < TA_LOGS; i++) // on a busy machine the thread may have taken some back
+    for (u32 i = 0; i < TA_RECORD_BUFFERS;
+         i++) // on a busy machine the thread may have taken some back
         by_process += made[i].by != sys_getpid();
     assert_true(by_process > 0);
     assert_int_equal(beside[0], 0);
@@ -495,10 +496,10 @@ static void test_split_is_left(void **state)
     soon_empty = true;
     hold = 1;
     to_help = 5;
-    for (u32 i = 0; i < TA_LOGS - 1; i++)
+    for (u32 i = 0; i < TA_RECORD_BUFFERS - 1; i++)
         replayer_hand_over(t, record + i, record + i + 1);
     wait_taken(1);
-    replayer_make_room(t);
+    replayer_make_space(t);
     assert_int_equal(to_help, 4);
     replayer_settle(t);
     tb_config.replayer_split = soon_empty = false;
@@ -583,7 +584,7 @@ static void test_bound(void **state)
 
     (void)state;
     nthreads = 2;
-    tb_config.defer = true;
+    tb_config.recording = true;
     t->tid = sys_gettid();
     u->replay_pulse = 5;
     timer = replayer_bound(t);
@@ -608,7 +609,7 @@ static void test_bound(void **state)
     assert_false(taken);
     replayer_bound_over(timer);
     assert_int_equal(sys_call1(SYS_timer_delete, (u64)timer), -EINVAL); // it no longer exists
-    tb_config.defer = false;
+    tb_config.recording = false;
     assert_int_equal(replayer_bound(t), -1); // nothing is recorded
 }
 

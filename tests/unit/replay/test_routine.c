@@ -100,8 +100,13 @@ static ZydisDecoder decoder;
 static int setup(void **state)
 {
     (void)state;
-    tb_config = (struct tb_config){ .d1_sets = 64, .d1_shift = 6, .i1_sets = 64, .i1_shift = 6,
-                                    .stamps = true, .defer = true, .cache = true };
+    tb_config = (struct tb_config){ .d1_sets = 64,
+                                    .d1_shift = 6,
+                                    .i1_sets = 64,
+                                    .i1_shift = 6,
+                                    .stamps = true,
+                                    .recording = true,
+                                    .cache = true };
     memset(&draft, 0, sizeof(draft));
     draft.block = (struct record_block){
         .pc = 0x1000, .slots = 3, .sp = RECORD_STACK_SLOT, .nexts = 1, .blocks = 1

@@ -244,7 +244,7 @@ void links_make(struct fragment *from, u32 exit, struct fragment *to)
 
 static bool was_target;
 
-bool ibl_leads(const struct thread *t, const struct fragment *f)
+bool ibl_has(const struct thread *t, const struct fragment *f)
 {
     (void)t;
     assert_non_null(f);
@@ -271,7 +271,7 @@ void pretranslate_note_target(const struct fragment *f)
 static u32 edge_id, edge_exit;
 
 static u32 log_entered; // recordbuf_enter()
-static u64 came;        // recordbuf_came()
+static u64 came;        // recordbuf_continue_at()
 
 void recordbuf_edge(struct thread *t, u32 id, u32 k)
 {
@@ -286,7 +286,7 @@ void recordbuf_enter(struct thread *t)
     log_entered++;
 }
 
-void recordbuf_came(struct thread *t, u64 pc)
+void recordbuf_continue_at(struct thread *t, u64 pc)
 {
     (void)t;
     came = pc;
@@ -322,9 +322,9 @@ void stopworld_park(struct thread *t)
     note('p');
 }
 
-void superblock_look(struct thread *t)
+void superblock_sample(struct thread *t)
 {
-    assert_false(t->stop & STOP_LOOK);
+    assert_false(t->stop & STOP_SAMPLE);
     note('l');
 }
 
@@ -475,9 +475,9 @@ HELPER_RET(helpers_i1_any)
 HELPER_RET(helpers_bc)
 HELPER(helpers_bi)
 HELPER(helpers_vec)
-HELPER(helpers_log_vec)
+HELPER(helpers_record_vec)
 HELPER(rep_simulate)
-HELPER(rep_log)
+HELPER(rep_record)
 
 // -- the test's side --
 
@@ -530,7 +530,7 @@ enum control_call control_call(struct thread *of)
     return next_call;
 }
 
-_Noreturn void gate_again(struct thread *of)
+_Noreturn void gate_restart(struct thread *of)
 {
     assert_ptr_equal(of, t);
     longjmp(back, AGAIN);
@@ -649,7 +649,7 @@ static void test_look(void **state)
 {
     (void)state;
     t->exit_id = fragment_exit_id(3, 1);
-    t->stop = STOP_LOOK;
+    t->stop = STOP_SAMPLE;
     assert_int_equal(go(STUB_EXIT), ENTERED);
     assert_int_equal(t->stop, 0);
     assert_string_equal(asked, "vplntb"); // v takes it to the handler of a signal
@@ -864,7 +864,7 @@ static void test_made_anew(void **state)
     counters[6] = 10;
     partial_block = 0;
     known[0] = true;
-    t->sc_block = t->sc_anew = 107;
+    t->sc_block = t->sc_restart = 107;
     t->pc = fragment[0].pc;
     t->sc_next = fragment[0].pc + 2;
     assert_int_equal(go(STUB_COUNT), ENTERED);
@@ -872,16 +872,16 @@ static void test_made_anew(void **state)
     assert_int_equal(partial_block, 106);
     assert_int_equal(partial_insn, 2);
     assert_int_equal(t->partial_insns, 2);
-    assert_int_equal(t->sc_anew, 0);
+    assert_int_equal(t->sc_restart, 0);
     t->pc = fragment[0].pc; // by a jump
     assert_int_equal(go(STUB_COUNT), ENTERED);
     assert_int_equal(counters[6], 9);
-    t->sc_anew = 107;
+    t->sc_restart = 107;
     t->sc_next = fragment[0].pc; // it was made
     t->pc = fragment[0].pc;
     assert_int_equal(go(STUB_COUNT), ENTERED);
     assert_int_equal(counters[6], 9);
-    assert_int_equal(t->sc_anew, 0);
+    assert_int_equal(t->sc_restart, 0);
     // One that a signal preceded, and one that was made.
     for (u32 made = 0; made < 2; made++) {
         counters[6] = 10;
@@ -890,7 +890,7 @@ static void test_made_anew(void **state)
         signal_first = !made;
         assert_int_equal(go(STUB_SYSCALL_SLOW), ENTERED);
         assert_int_equal(counters[6], made ? 10 : 9);
-        assert_int_equal(t->sc_anew, 0);
+        assert_int_equal(t->sc_restart, 0);
     }
 }
 
@@ -944,7 +944,7 @@ static void test_broken_off(void **state)
     // No bit of STOP_* stays set: the gate would lead back here forever.
     memset(asked, 0, sizeof(asked));
     own.again = AGAIN_INTERRUPTED;
-    stop_set(t, STOP_LOOK);
+    stop_set(t, STOP_SAMPLE);
     assert_int_equal(go(STUB_COUNT), AGAIN);
     assert_int_equal(t->stop, 0);
     assert_int_equal(own.again, AGAIN_INTERRUPTED);

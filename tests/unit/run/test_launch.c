@@ -92,7 +92,7 @@ void spooler_drop(void)
     note('-');
 }
 
-void spooler_say_kept(void)
+void spooler_say_held(void)
 {
     note('?');
 }
@@ -162,14 +162,14 @@ void vmmap_add(u64 start, u64 end, u32 prot, u32 flags)
 
 static bool is_elf = true;
 
-bool modules_look(int fd, struct k_stat *st)
+bool modules_check(int fd, struct k_stat *st)
 {
     (void)fd;
     st->st_ino = 17;
     return is_elf;
 }
 
-void vmmap_keep(int fd, const struct k_stat *st)
+void vmmap_hold(int fd, const struct k_stat *st)
 {
     (void)fd;
     assert_int_equal(st->st_ino, 17);

@@ -44,7 +44,7 @@ static struct thread *const t = &block;
 static struct k_siginfo info;
 static struct k_ucontext uc;
 static u64 stack[8], counters[4], caller, gate_rax;
-static struct restore_left left;
+static struct restore_progress left;
 static bool thread_known, gives_back, log_was_full, calls_were_full;
 static int fix_kind; // -1: no entry
 static u64 fix_at, flags_seen;
@@ -69,16 +69,16 @@ static void note(char letter)
 }
 
 // An address of each kind: 64 KiB of numbers for each, in the order of the enum.
-static u64 at(enum where where)
+static u64 at(enum restore_where where)
 {
     return ((u64)where + 1) << 16;
 }
 
-enum where restore_find(u64 hpc)
+enum restore_where restore_find(u64 hpc)
 {
     u64 n = hpc >> 16;
 
-    return n >= 1 && n <= RESTORE_GATE_AFTER + 1 ? (enum where)(n - 1) : RESTORE_OUTSIDE;
+    return n >= 1 && n <= RESTORE_GATE_AFTER + 1 ? (enum restore_where)(n - 1) : RESTORE_OUTSIDE;
 }
 
 struct thread *thread_of_address(u64 addr)
@@ -120,7 +120,7 @@ bool stubs_between(u64 hpc, enum stub from, enum stub to)
     return hpc == at(RESTORE_GATE_BEFORE) + 8;
 }
 
-struct restore_left restore_recover(struct thread *of, const struct host_regs *u)
+struct restore_progress restore_recover(struct thread *of, const struct host_regs *u)
 {
     note('R');
     assert_int_equal(u->r[R_RBX], 0x100b);
@@ -211,7 +211,7 @@ bool calls_full(struct thread *of, u64 addr, u64 *frame)
     return calls_were_full;
 }
 
-void recordbuf_left(struct thread *of, const struct restore_left *what)
+void recordbuf_interrupted(struct thread *of, const struct restore_progress *what)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(what->block, left.block);
@@ -382,7 +382,7 @@ static void test_fragment(void **state)
 // to.
 static void test_helpercall(void **state)
 {
-    static const enum where helpers[] = { RESTORE_HELPER, RESTORE_OUTSIDE };
+    static const enum restore_where helpers[] = { RESTORE_HELPER, RESTORE_OUTSIDE };
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -413,7 +413,7 @@ static void test_helpercall(void **state)
 
 static void test_on_its_way(void **state)
 {
-    static const enum where ways[] = { RESTORE_ESCAPE, RESTORE_EXIT };
+    static const enum restore_where ways[] = { RESTORE_ESCAPE, RESTORE_EXIT };
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -601,13 +601,13 @@ static void test_no_thread(void **state)
 static bool kicked(int code, u64 value, u64 rip)
 {
     info.value = value;
-    return comes(STOP_POKE_SIGNAL, code, rip);
+    return comes(STOP_KICK_SIGNAL, code, rip);
 }
 
 static void test_kick(void **state)
 {
-    static const enum where notices[] = { RESTORE_EXIT, RESTORE_ESCAPE, RESTORE_GATE_BEFORE,
-                                          RESTORE_OUTSIDE };
+    static const enum restore_where notices[] = { RESTORE_EXIT, RESTORE_ESCAPE, RESTORE_GATE_BEFORE,
+                                                  RESTORE_OUTSIDE };
 
     (void)state;
     assert_true(kicked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_FRAGMENT)));
@@ -646,20 +646,20 @@ static void test_kick_watched(void **state)
     assert_string_equal(did, "W");
     assert_resumes(reentry_resume);
     assert_closed();
-    assert_false(t->stop & STOP_LOOK);
+    assert_false(t->stop & STOP_SAMPLE);
 }
 
 // The same signal with another value also requests a sample, wherever it arrives.
 static void test_kick_look(void **state)
 {
     (void)state;
-    assert_true(kicked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_FRAGMENT)));
+    assert_true(kicked(SI_TIMER, STOP_SAMPLE_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "e");
-    assert_int_equal(t->stop, STOP_SIGNAL | STOP_LOOK);
+    assert_int_equal(t->stop, STOP_SIGNAL | STOP_SAMPLE);
     setup(NULL);
-    assert_true(kicked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_EXIT)));
+    assert_true(kicked(SI_TIMER, STOP_SAMPLE_MAGIC, at(RESTORE_EXIT)));
     assert_goes_on(at(RESTORE_EXIT));
-    assert_int_equal(t->stop, STOP_LOOK);
+    assert_int_equal(t->stop, STOP_SAMPLE);
 }
 
 // The client may use this signal, too: only what the engine sends is a kick.
@@ -684,16 +684,16 @@ static void interrupted_call(u64 number, long result)
     uc.mc.gpr[FRAME_AX] = (u64)result;
 }
 
-static bool asked(enum where where)
+static bool asked(enum restore_where where)
 {
-    info.value = SPOOL_ASK_MAGIC;
-    return comes(SPOOL_ASK_SIGNAL, SI_QUEUE, at(where));
+    info.value = SPOOL_REQUEST_MAGIC;
+    return comes(SPOOL_REQUEST_SIGNAL, SI_QUEUE, at(where));
 }
 
 // A request from outside: a thread in client code is sent out of it, others check by themselves.
 static void test_control(void **state)
 {
-    static const enum where notices[] = { RESTORE_EXIT, RESTORE_ESCAPE, RESTORE_OUTSIDE };
+    static const enum restore_where notices[] = { RESTORE_EXIT, RESTORE_ESCAPE, RESTORE_OUTSIDE };
 
     (void)state;
     assert_true(asked(RESTORE_FRAGMENT));
@@ -711,8 +711,8 @@ static void test_control(void **state)
         assert_open();
     }
     setup(NULL);
-    info.value = SPOOL_ASK_MAGIC + 1; // a signal of the client
-    assert_true(comes(SPOOL_ASK_SIGNAL, SI_QUEUE, at(RESTORE_FRAGMENT)));
+    info.value = SPOOL_REQUEST_MAGIC + 1; // a signal of the client
+    assert_true(comes(SPOOL_REQUEST_SIGNAL, SI_QUEUE, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     assert_int_equal(t->stop & STOP_CONTROL, 0);
 }
@@ -788,9 +788,9 @@ static void test_cut(void **state)
     (void)state;
     interrupted_call(SYS_write, 5);
     own.cut.begun = true; // of an earlier call
-    assert_true(kicked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_GATE_AFTER)));
-    assert_int_equal(t->stop & STOP_LOOK, STOP_LOOK);
-    t->stop &= ~STOP_LOOK;
+    assert_true(kicked(SI_TIMER, STOP_SAMPLE_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_int_equal(t->stop & STOP_SAMPLE, STOP_SAMPLE);
+    t->stop &= ~STOP_SAMPLE;
     assert_cut(reentry_resume);
     assert_false(own.cut.begun);
     interrupted_call(SYS_write, 5);
@@ -850,8 +850,8 @@ static void test_restart_wait(void **state)
     assert_open();
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_nanosleep);
     interrupted_call(SYS_nanosleep, SYS_restart_syscall);
-    info.value = SPOOL_ASK_MAGIC;
-    assert_true(comes(SPOOL_ASK_SIGNAL, SI_QUEUE, call));
+    info.value = SPOOL_REQUEST_MAGIC;
+    assert_true(comes(SPOOL_REQUEST_SIGNAL, SI_QUEUE, call));
     assert_string_equal(did, "G");
     assert_resumes(reentry_resume_control);
     assert_int_equal(own.again, AGAIN_RESTARTED);
@@ -894,8 +894,8 @@ static void test_held(void **state)
     gives_back = true; // another thread takes it
     assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "g");
-    blocks(SIGBIT(STOP_POKE_SIGNAL));
-    assert_true(comes(STOP_POKE_SIGNAL, SI_USER, at(RESTORE_FRAGMENT)));
+    blocks(SIGBIT(STOP_KICK_SIGNAL));
+    assert_true(comes(STOP_KICK_SIGNAL, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "gh");
     // The mask is closed: this thread lets it in and delivers it later.
     setup(NULL);
@@ -1060,12 +1060,12 @@ static void test_nested(void **state)
 
 static void test_fault(void **state)
 {
-    static const enum where faults[] = { RESTORE_FRAGMENT, RESTORE_ESCAPE };
+    static const enum restore_where faults[] = { RESTORE_FRAGMENT, RESTORE_ESCAPE };
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         setup(NULL);
-        left = (struct restore_left){ .block = 9, .ninsns = 6, .insn = 2, .bumped = true };
+        left = (struct restore_progress){ .block = 9, .ninsns = 6, .insn = 2, .bumped = true };
         info.addr = 0xbad;
         uc.mc.trapno = 14;
         uc.mc.err = 6;
@@ -1192,8 +1192,8 @@ static void test_client_memory(void **state)
 
 static void test_crash(void **state)
 {
-    static const enum where places[] = { RESTORE_OUTSIDE, RESTORE_EXIT, RESTORE_ENTER,
-                                         RESTORE_HELPER, RESTORE_GATE_BEFORE };
+    static const enum restore_where places[] = { RESTORE_OUTSIDE, RESTORE_EXIT, RESTORE_ENTER,
+                                                 RESTORE_HELPER, RESTORE_GATE_BEFORE };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -1216,7 +1216,8 @@ static void test_crash(void **state)
 
 static void test_full_disk(void **state)
 {
-    static const enum where places[] = { RESTORE_OUTSIDE, RESTORE_FRAGMENT, RESTORE_ESCAPE };
+    static const enum restore_where places[] = { RESTORE_OUTSIDE, RESTORE_FRAGMENT,
+                                                 RESTORE_ESCAPE };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {

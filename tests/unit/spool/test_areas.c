@@ -394,7 +394,7 @@ static void stacks(void)
 
 static void owned(void)
 {
-    const u64 last = THREAD_AREA_BASE + (SPOOL_THREADS_NEAR - 1) * (u64)THREAD_AREA_STRIDE;
+    const u64 last = THREAD_AREA_BASE + (SPOOL_THREADS_FIXED - 1) * (u64)THREAD_AREA_STRIDE;
     const u64 row = 0x600000000000;
 
     CHECK(spooler_owns(CALLS_BASE) && !spooler_owns(CALLS_BASE - 1));
@@ -452,16 +452,16 @@ static void kept(void)
 
     real_begin(0);
     listen_to();
-    spooler_say_kept();
+    spooler_say_held();
     snprintf(expected, sizeof(expected),
              "the counts are kept: `quern recover %s` writes the profile\n", path);
     CHECK(has_said(expected));
     spool->flags |= SPOOL_F_STAT;
-    spooler_say_kept();
+    spooler_say_held();
     CHECK(has_said(""));
     spool->flags = 0;
     spooler_lost = true;
-    spooler_say_kept();
+    spooler_say_held();
     CHECK(has_said(""));
 }
 

@@ -93,19 +93,19 @@ static void test_processors(void **state)
     assert_int_equal(sys_call3(SYS_sched_setaffinity, 0, (u64)bytes, (u64)one), 0);
     begin(SPOOL_F_REPLAY_PROCESS);
     config_init(~0u, ~0u);
-    assert_true(tb_config.defer);
+    assert_true(tb_config.recording);
     assert_false(tb_config.replayer);
-    assert_false(tb_config.clerk);
+    assert_false(tb_config.bgfinish);
     begin(SPOOL_F_REPLAY_AUTO); // without vectors it is not worth while on one
     config_init(~0u, ~0u);
-    assert_false(tb_config.defer);
+    assert_false(tb_config.recording);
     assert_int_equal(sys_call3(SYS_sched_setaffinity, 0, (u64)bytes, (u64)two), 0);
     if (n >= 2) {
         begin(SPOOL_F_REPLAY_AUTO);
         config_init(~0u, ~0u);
-        assert_true(tb_config.defer);
+        assert_true(tb_config.recording);
         assert_true(tb_config.replayer);
-        assert_true(tb_config.clerk);
+        assert_true(tb_config.bgfinish);
         assert_int_equal(tb_config.replayer_beside, 1);
     }
     sys_call3(SYS_sched_setaffinity, 0, (u64)bytes, (u64)all);

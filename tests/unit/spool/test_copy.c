@@ -460,7 +460,7 @@ static void exec(void)
     spool->calls = 5, spool->dumps = 6, spool->s_seccomp = 7, spool->seccomp_bytes = 8;
     spool->s_env = 9, spool->env_bytes = 10, spool->n_translated = 11, spool->start_mask = 12;
     spool->start_time = 13, spool->fork_copied = 14, spool->control.asked = 15;
-    spool->cpu.hwcap = 16, spool->cpu.leaves = 17, spool->cache_kib = 18, spool->s_rules = 1;
+    spool->cpu.hwcap = 16, spool->cpu.leaves = 17, spool->cache_kib = 18, spool->s_patterns = 1;
     was = *spool;
     CHECK(chdir(folder) == 0);
     int fd = copy_for_exec("/bin/prog", argv, own, sizeof(own));
@@ -475,7 +475,7 @@ static void exec(void)
     CHECK(!h.maps_used && !h.blocks_used && !h.counters_used && !h.partial_used);
     CHECK(!h.threads_used && !h.n_translated && !h.start_mask && !h.fork_copied);
     CHECK(!h.start_time && !h.control.asked && !h.edges_used);
-    CHECK(memcmp(&h.cpu, &was.cpu, sizeof(h.cpu)) == 0 && h.cache_kib == 18 && h.s_rules == 1);
+    CHECK(memcmp(&h.cpu, &was.cpu, sizeof(h.cpu)) == 0 && h.cache_kib == 18 && h.s_patterns == 1);
     same(own, SPOOL_TEXT_OFF, spooler_at(SPOOL_TEXT_OFF), text);
     CHECK(h.s_program == text && strcmp(text_of(own, h.s_program), "/bin/prog") == 0);
     CHECK(h.s_spool == text + 10 && strcmp(text_of(own, h.s_spool), own) == 0);

@@ -109,14 +109,14 @@ static void test_file(void **state)
     (void)state;
     assert_int_equal(spool_counters_at(0), GIB);
     assert_int_equal(spool_counters_at(2399), GIB + 2399 * GIB / 8);
-    assert_true(spool_counters_at(NEAR) > SPOOL_KEPT_OFF + SPOOL_KEPT_TABLE);
+    assert_true(spool_counters_at(NEAR) > SPOOL_HELD_OFF + SPOOL_HELD_TABLE);
     assert_int_equal(spool_counters_at(NEAR), 1024 * GIB);
     assert_int_equal(spool_counters_at(NEAR + 2), 1024 * GIB + 384 * 1024 * 1024);
     assert_int_equal(SPOOL_STACKS_OFF + spool_stack_at(NEAR + 2),
                      spool_counters_at(NEAR + 2) + GIB / 8);
     assert_int_equal(spool_stack_size(NEAR), GIB / 16);
     assert_int_equal(SPOOL_STACKS_OFF + spool_stack_at(SPOOL_THREADS_MAX) + GIB / 16,
-                     SPOOL_KEPT_OFF);
+                     SPOOL_HELD_OFF);
 }
 
 // Offset of an address from the start of its slot's calls, wherever the row is.

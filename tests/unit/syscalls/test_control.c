@@ -193,11 +193,11 @@ static const char *ask(enum spool_ask what)
 static void test_requests(void **state)
 {
     (void)state;
-    assert_string_equal(ask(SPOOL_ASK_ZERO), "0");
-    assert_string_equal(ask(SPOOL_ASK_COUNT), "+");
-    assert_string_equal(ask(SPOOL_ASK_COUNT_NOT), "-");
+    assert_string_equal(ask(SPOOL_REQUEST_ZERO), "0");
+    assert_string_equal(ask(SPOOL_REQUEST_COUNT), "+");
+    assert_string_equal(ask(SPOOL_REQUEST_COUNT_NOT), "-");
     assert_int_equal(c->result, 0);
-    assert_string_equal(ask(SPOOL_ASK_KILL), "E");
+    assert_string_equal(ask(SPOOL_REQUEST_KILL), "E");
     assert_int_equal(c->result, 0);
     assert_string_equal(ask((enum spool_ask)100), "");
     assert_int_equal(c->result, -EINVAL);
@@ -207,7 +207,7 @@ static void test_requests(void **state)
 static void test_who_answers(void **state)
 {
     (void)state;
-    c->what = SPOOL_ASK_ZERO;
+    c->what = SPOOL_REQUEST_ZERO;
     c->asked = 1;
     control_see(t); // no signal
     assert_string_equal(what_was_done(), "");
@@ -235,21 +235,21 @@ static void test_parts(void **state)
     char expected[1100];
 
     (void)state;
-    assert_string_equal(ask(SPOOL_ASK_DUMP), "d(dump)");
+    assert_string_equal(ask(SPOOL_REQUEST_DUMP), "d(dump)");
     strcpy(c->hint, "a\nb\tc\x1f ~\x7f");
-    assert_string_equal(ask(SPOOL_ASK_DUMP), "d(dump a b c  ~\x7f)");
+    assert_string_equal(ask(SPOOL_REQUEST_DUMP), "d(dump a b c  ~\x7f)");
     assert_int_equal(c->result, 0);
     dump_result = -ENOSPC;
-    ask(SPOOL_ASK_DUMP);
+    ask(SPOOL_REQUEST_DUMP);
     assert_int_equal(c->result, -ENOSPC);
     // Of a hint without NUL, all but the last byte, which becomes the NUL.
     memset(c->hint, 'h', sizeof(c->hint));
     memset(expected, 'h', sizeof(expected));
     memcpy(expected, "d(dump ", 7);
     memcpy(expected + 7 + sizeof(c->hint) - 1, ")", 2);
-    assert_string_equal(ask(SPOOL_ASK_DUMP), expected);
+    assert_string_equal(ask(SPOOL_REQUEST_DUMP), expected);
     header.flags = SPOOL_F_STAT;
-    assert_string_equal(ask(SPOOL_ASK_DUMP), "");
+    assert_string_equal(ask(SPOOL_REQUEST_DUMP), "");
     assert_int_equal(c->result, -EINVAL);
 }
 
@@ -262,7 +262,8 @@ static void test_due(void **state)
     own.zero_before = (struct thread_due){ true, 0, 0 };
     control_see(t);
     assert_string_equal(what_was_done(), "");
-    assert_string_equal(ask(SPOOL_ASK_COUNT), "d(--dump-after=@3:1234)d(--dump-before=@0:abc)0+");
+    assert_string_equal(ask(SPOOL_REQUEST_COUNT),
+                        "d(--dump-after=@3:1234)d(--dump-before=@0:abc)0+");
     assert_false(own.dump_after.is || own.dump_before.is || own.zero_before.is);
     see();
     assert_string_equal(what_was_done(), "");
@@ -417,10 +418,10 @@ static void test_where_signals_are(void **state)
     sig.blocked = false;
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_AGAIN);
     // The engine's own signal does not count.
-    handler(STOP_POKE_SIGNAL, 0);
-    usr = SIGBIT(STOP_POKE_SIGNAL);
+    handler(STOP_KICK_SIGNAL, 0);
+    usr = SIGBIT(STOP_KICK_SIGNAL);
     sys_sigprocmask(SIG_BLOCK, &usr, NULL);
-    sys_tgkill(sys_getpid(), sys_gettid(), STOP_POKE_SIGNAL);
+    sys_tgkill(sys_getpid(), sys_gettid(), STOP_KICK_SIGNAL);
     table.act[SIGUSR1].handler = SIG_IGN;
     sig.blocked = true;
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_AGAIN);

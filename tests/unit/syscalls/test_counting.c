@@ -139,7 +139,7 @@ void reftrace_zeroed(void)
     note("z");
 }
 
-void vtsc_keep(struct thread *of)
+void vtsc_before_clear(struct thread *of)
 {
     (void)of;
     note("k");
@@ -258,7 +258,7 @@ static int setup(void **state)
     memset(edge, 0, sizeof(edge));
     thread[0].next = &thread[1];
     thread[1].slot = 2;
-    tb_config = (struct tb_config){ .counts = true, .defer = true };
+    tb_config = (struct tb_config){ .counts = true, .recording = true };
     fork_on_child = NULL;
     functions_demangle = NULL;
     lost = false;
@@ -323,7 +323,7 @@ static void test_switch(void **state)
     assert_int_equal(sinks, 1);
     assert_string_equal(message(), "");
     header.flags = SPOOL_F_CALLS | SPOOL_F_VERBOSE; // as Callgrind, in empty caches
-    tb_config.defer = false;
+    tb_config.recording = false;
     counting_switch(t, false);
     assert_string_equal(what_was_asked(), "<leefLc>");
     assert_string_equal(message(), "counting is switched off\n");

@@ -138,7 +138,7 @@ void mask_close(struct thread *of)
 
 static u32 again;
 
-void selector_again(struct thread *of)
+void selector_reload(struct thread *of)
 {
     assert_ptr_equal(of, &thread);
     again++;

@@ -76,7 +76,7 @@ u32 vmmap_spool_map(u64 addr)
 static bool is_elf; // whatever is mapped
 static u32 blocking;
 
-bool modules_look(int fd, struct k_stat *st)
+bool modules_check(int fd, struct k_stat *st)
 {
     assert_int_equal(blocking, 1);
     assert_true(fd >= 0);
@@ -84,7 +84,7 @@ bool modules_look(int fd, struct k_stat *st)
     return is_elf;
 }
 
-void vmmap_keep(int fd, const struct k_stat *st)
+void vmmap_hold(int fd, const struct k_stat *st)
 {
     assert_int_equal(blocking, 0);
     assert_int_equal(st->st_ino, 17);

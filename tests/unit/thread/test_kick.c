@@ -17,7 +17,7 @@
 #define RLIMIT_SIGPENDING 11
 
 static struct thread t;
-static const u64 kick_mask = (u64)1 << (STOP_POKE_SIGNAL - 1);
+static const u64 kick_mask = (u64)1 << (STOP_KICK_SIGNAL - 1);
 
 struct times {
     struct k_timespec interval, value;
@@ -68,7 +68,7 @@ static void test_once(void **state)
     (void)state;
     assert_int_equal(kick_create(&t, CLOCK_MONOTONIC, 0x1234567890, &timer), 0);
     kick_arm(timer, 1000, false);
-    assert_int_equal(next_kick(&info), STOP_POKE_SIGNAL);
+    assert_int_equal(next_kick(&info), STOP_KICK_SIGNAL);
     assert_int_equal(info.code, SI_TIMER);
     assert_int_equal(info.timer_value, 0x1234567890);
     // it is over
@@ -88,7 +88,7 @@ static void test_again(void **state)
     assert_int_equal(kick_create(&t, CLOCK_MONOTONIC, 7, &timer), 0);
     kick_arm(timer, 2000, true);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(next_kick(&info), STOP_POKE_SIGNAL);
+        assert_int_equal(next_kick(&info), STOP_KICK_SIGNAL);
         assert_int_equal(info.timer_value, 7);
     }
     struct times left = times_of(timer);

@@ -28,7 +28,7 @@ long kick_create(const struct thread *of, u64 clock, u64 value, s32 *timer)
 {
     assert_ptr_equal(of, &t);
     assert_int_equal(clock, CLOCK_THREAD_CPUTIME_ID);
-    assert_int_equal(value, STOP_LOOK_MAGIC);
+    assert_int_equal(value, STOP_SAMPLE_MAGIC);
     created++;
     *timer = 17;
     return refused;
@@ -97,7 +97,7 @@ static void test_end(void **state)
     (void)state;
     sampler_start(&t);
     sampler_end(&t);
-    assert_int_equal(own.look_us, 0);
+    assert_int_equal(own.sample_us, 0);
     sampler_next(&t);
     assert_int_equal(armed, 1);
     sampler_start(&t);

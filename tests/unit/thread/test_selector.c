@@ -97,7 +97,7 @@ static void test_again(void **state)
     (void)state;
     t->client_gs = FLAT;
     t->client_gs_base = 0x65000;
-    selector_again(t);
+    selector_reload(t);
     assert_int_equal(t->client_gs, FLAT);
     assert_int_equal(t->client_gs_base, 0);
     assert_engine();

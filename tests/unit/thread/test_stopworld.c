@@ -26,7 +26,7 @@ int spooler_thread_slot(u32 slot)
     return 0;
 }
 
-#define KICK (1ul << (STOP_POKE_SIGNAL - 1))
+#define KICK (1ul << (STOP_KICK_SIGNAL - 1))
 
 // -- the test's side --
 
@@ -83,7 +83,7 @@ static s32 take_kick(u64 ms)
     u64 set = KICK;
 
     memset(&info, 0, sizeof(info));
-    if (sys_call4(SYS_rt_sigtimedwait, (u64)&set, (u64)&info, (u64)&wait, 8) != STOP_POKE_SIGNAL)
+    if (sys_call4(SYS_rt_sigtimedwait, (u64)&set, (u64)&info, (u64)&wait, 8) != STOP_KICK_SIGNAL)
         return 0;
     if (info.code == SI_QUEUE)
         assert_int_equal(info.pid, sys_getpid());

@@ -341,8 +341,8 @@ static void assert_guarded(const struct thread *t)
     assert_int_equal(readable(base + TA_ENGINE_STACK + PAGE_SIZE), 0);
     assert_int_equal(readable(base + TA_SIGNAL_STACK), -EFAULT);
     assert_int_equal(readable(base + TA_SIGNAL_STACK + PAGE_SIZE), 0);
-    for (u32 i = 0; i < TA_LOGS; i++) {
-        u64 end = base + TA_LOG + i * TA_LOG_STRIDE + TA_LOG_SIZE;
+    for (u32 i = 0; i < TA_RECORD_BUFFERS; i++) {
+        u64 end = base + TA_RECORDS + i * TA_RECORD_STRIDE + TA_RECORD_SIZE;
 
         assert_int_equal(readable(end - 1), 0);
         assert_int_equal(readable(end), -EFAULT);

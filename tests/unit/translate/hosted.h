@@ -136,7 +136,7 @@ struct fragment *tcache_lookup(u64 pc)
 u64 calls_known[CALLS_KNOWN];
 const struct spool_edge calls_unknown;
 
-void calls_look(void)
+void calls_forget_unmapped(void)
 {
     if (!tb_config.calls)
         fail_msg("asked for the call graph's edges");
@@ -183,7 +183,7 @@ struct function functions_at(u64 addr)
     return (struct function){ .start = PC, .end = PC + 0x100, .plt = plt_number != 0 };
 }
 
-bool recordbuf_has_room(void)
+bool recordbuf_has_space(void)
 {
     return true;
 }

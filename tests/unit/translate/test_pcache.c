@@ -106,7 +106,7 @@ void threads_lock(void) {}
 
 void threads_unlock(void) {}
 
-bool cpucheck_told(void)
+bool cpucheck_warned(void)
 {
     return told;
 }
@@ -246,7 +246,7 @@ static void begin_run(void)
     program = 4711;
     if (unlike)
         unlike();
-    if (tb_config.defer)
+    if (tb_config.recording)
         IS(arena_init(), 0);
     lineids_init();
     IS(tcache_init(0x7e0000000000, header.cache_kib, calls), 0);
@@ -325,7 +325,7 @@ static struct fragment *translate(u64 pc)
 
     d.pc = pc;
     d.end = pc + BYTES;
-    d.hpc = (u64)region_room(NULL);
+    d.hpc = (u64)region_space(NULL);
     d.size = 64;
     d.ninsns = 2;
     d.len[0] = d.len[1] = 4;
@@ -370,9 +370,9 @@ static void save_so_many(u32 n)
 {
     u64 before = mapped();
 
-    header.n_kept_saved = 0;
+    header.n_pcache_saved = 0;
     pcache_save();
-    IS(header.n_kept_saved, n);
+    IS(header.n_pcache_saved, n);
     IS(mapped(), before); // it unmaps the memory that it used
 }
 
@@ -407,7 +407,7 @@ static void is_there(void)
 
     // Unchanged, but nothing is alive.
     IS(tcache_next_index(), 70);
-    IS((u64)region_room(NULL), region_fragments() + 70 * 64);
+    IS((u64)region_space(NULL), region_fragments() + 70 * 64);
     IS(header.blocks_used, 70 * 32);
     IS(header.counters_used, 5 + 70 * 3);
     IS(header.block_count, 0);
@@ -427,10 +427,10 @@ static void is_there(void)
     IS(pcache_revive(A - 1), false);
     IS(pcache_revive(A + 2 * PAGE_SIZE), false);
     IS(pcache_revive(B + PAGE_SIZE), false);
-    IS(header.n_kept, 0);
+    IS(header.n_pcache_revived, 0);
     // By any address of the mapping.
     IS(pcache_revive(A + 2 * PAGE_SIZE - 1), true);
-    IS(header.n_kept, 40);
+    IS(header.n_pcache_revived, 40);
     IS(header.block_count, 40);
     IS(records_taken, 40);
     for (u32 i = 0; i < 70; i++) {
@@ -449,7 +449,7 @@ static void is_there(void)
     IS(f->exit[1].to, 0);
     IS(pcache_revive(A), false); // it is alive
     IS(pcache_revive(B), true);
-    IS(header.n_kept, 70);
+    IS(header.n_pcache_revived, 70);
     IS(header.block_count, 70);
     IS(spooler_block_at(tcache_by_index(69)->block)->map, MAPS + 1);
     tcache_kill(tcache_by_index(1));
@@ -482,9 +482,9 @@ static void more_is_there(void)
 {
     IS(tcache_next_index(), 141);
     IS(pcache_revive(B), true);
-    IS(header.n_kept, 30);
+    IS(header.n_pcache_revived, 30);
     IS(pcache_revive(A), true);
-    IS(header.n_kept, 141);
+    IS(header.n_pcache_revived, 141);
     IS(tcache_lookup(A + 0xc00)->index, 138);
     IS(tcache_lookup(B)->index, 40);
 }
@@ -502,9 +502,9 @@ static void test_asleep(void **state)
 
 static void try_again(void)
 {
-    IS(header.n_kept, 0);
+    IS(header.n_pcache_revived, 0);
     IS(pcache_revive(A), true);
-    IS(header.n_kept, 40);
+    IS(header.n_pcache_revived, 40);
 }
 
 #define NOT_WHILE(field, value)                                  \
@@ -547,7 +547,7 @@ static void other_code(void)
     IS(pcache_revive(A), false);
     *last ^= 1;
     IS(pcache_revive(A), false); // it was checked
-    IS(header.n_kept, 0);
+    IS(header.n_pcache_revived, 0);
     IS(pcache_revive(B), true);
     translate_many(A, 100);
     save_so_many(0); // but the file goes
@@ -651,7 +651,7 @@ static void dead(void)
 static void more_dead(void)
 {
     IS(pcache_revive(A), true);
-    IS(header.n_kept, 66);
+    IS(header.n_pcache_revived, 66);
     translate_many(B, 69); // enough for a file
     tcache_invalidate(A, A + 2 * PAGE_SIZE);
     save_so_many(0);
@@ -691,7 +691,7 @@ static void some_are_there(void)
     IS(tcache_next_index(), 73);
     IS(pcache_revive(A), true);
     IS(pcache_revive(B), false);
-    IS(header.n_kept, 65);
+    IS(header.n_pcache_revived, 65);
     for (u32 i = 0; i < 73; i++) {
         const struct fragment *f = tcache_by_index(i);
         bool there = i != 20 && i != 30 && i < 70 && (i < 10 || i > 12);
@@ -750,7 +750,7 @@ static void superblocks_live(void)
 
     client[0].memory[0x900] ^= 1;
     IS(pcache_revive(A), true);
-    IS(header.n_kept, 71);
+    IS(header.n_pcache_revived, 71);
     IS(header.block_count, 72); // one of them is in a superblock only
     f = tcache_lookup(A);
     IS(f->index, 70);
@@ -776,11 +776,12 @@ static void of_no_account(void)
 {
     header.flags |= SPOOL_F_QUIET | SPOOL_F_VERBOSE | SPOOL_F_TRACE_CHILDREN | SPOOL_F_EXECED |
                     SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE |
-                    SPOOL_F_NO_CLERK | SPOOL_F_NO_AHEAD | SPOOL_F_RANDOM | SPOOL_F_NO_DEMANGLE |
-                    SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE |
-                    SPOOL_F_BY_THREAD | SPOOL_F_INLINE | SPOOL_F_NO_HINTS | SPOOL_F_LATE_COPY;
+                    SPOOL_F_NO_BGFINISH | SPOOL_F_NO_PRETRANSLATE | SPOOL_F_RANDOM |
+                    SPOOL_F_NO_DEMANGLE | SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS |
+                    SPOOL_F_NO_RELATIVE | SPOOL_F_BY_THREAD | SPOOL_F_INLINE | SPOOL_F_NO_HINTS |
+                    SPOOL_F_LATE_COPY;
     tb_config.flags = header.flags & ~(u64)SPOOL_F_CACHE_SIM;
-    tb_config.clerk = true;
+    tb_config.bgfinish = true;
     header.n_flush = 5;
     header.log_fd = 7;
     header.s_cmd = 100;
@@ -833,7 +834,7 @@ static void only_a_block_is_there(void)
 static void none_is_taken(void)
 {
     IS(tcache_next_index(), 0);
-    IS(header.n_kept, 0);
+    IS(header.n_pcache_revived, 0);
     IS(pcache_revive(A), false);
 }
 
@@ -878,7 +879,7 @@ static void forbid(void)
     case 8: header.stress_flush = 1; break;
     case 9: header.flags |= SPOOL_F_NOT_AT_START; break;
     case 10: header.flags |= SPOOL_F_NATIVE; break;
-    case 11: header.flags |= SPOOL_F_SMALL_LOG; break;
+    case 11: header.flags |= SPOOL_F_SMALL_BUFFERS; break;
     case 12: IS(sys_prlimit(RLIMIT_AS, &as, NULL), 0); break;
     case 13: at_random = true; break;
     }
@@ -913,7 +914,7 @@ static void test_conditions(void **state)
 
 static void records(void)
 {
-    tb_config.cache = tb_config.defer = true;
+    tb_config.cache = tb_config.recording = true;
 }
 
 static struct record_draft record;

@@ -41,7 +41,7 @@
 struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
-void (*recordbuf_seen)(const u64 *from, const u64 *end);
+void (*recordbuf_on_full)(const u64 *from, const u64 *end);
 
 // The descriptions of the records of letters, of `/` and of `S`, which has sides.
 #define BLOCKS (REPLAY_BASE + 0x800)
@@ -181,7 +181,7 @@ void hotblocks_seen(struct fragment *f, u32 k)
     snprintf(seen_often + end, sizeof(seen_often) - end, "%c%u", (int)('A' + (f - fragment)), k);
 }
 
-bool ibl_leads(const struct thread *t, const struct fragment *f)
+bool ibl_has(const struct thread *t, const struct fragment *f)
 {
     assert_ptr_equal(t, &thread);
     return strchr(targets, (int)('A' + (f - fragment))) != NULL;
@@ -244,7 +244,7 @@ static int setup(void **state)
     busy = false;
     fits = true;
     ibl_led = NULL;
-    recordbuf_seen = NULL;
+    recordbuf_on_full = NULL;
     reftrace_on = false;
     tb_config = (struct tb_config){ .counts = true, .superblocks = true };
     superblock_init();
@@ -283,7 +283,7 @@ static void full(u32 times, const char *records)
     for (u32 i = 0; i < times; i++) {
         looked = 0;
         for (buffers = 0; !looked && buffers < 20; buffers++)
-            recordbuf_seen(words, words + n);
+            recordbuf_on_full(words, words + n);
     }
     assert_int_equal(dropped, taken);
 }
@@ -646,17 +646,17 @@ static void test_flushed(void **state)
 static void test_off(void **state)
 {
     (void)state;
-    recordbuf_seen = NULL;
+    recordbuf_on_full = NULL;
     tb_config.superblocks = false;
     superblock_init();
-    assert_null(recordbuf_seen);
+    assert_null(recordbuf_on_full);
     tb_config.superblocks = true;
     reftrace_on = true; // traces have a reference of each instruction
     superblock_init();
-    assert_null(recordbuf_seen);
+    assert_null(recordbuf_on_full);
     reftrace_on = false;
     superblock_init();
-    assert_non_null(recordbuf_seen);
+    assert_non_null(recordbuf_on_full);
 }
 
 // -- watched fragments --
@@ -679,9 +679,9 @@ static int setup_watched(void **state)
     targets = "";
     cache_full = false;
     nnumbers = emptied = most = 0;
-    recordbuf_seen = NULL;
+    recordbuf_on_full = NULL;
     superblock_init();
-    assert_null(recordbuf_seen);
+    assert_null(recordbuf_on_full);
     return 0;
 }
 
@@ -790,7 +790,7 @@ static void test_watched_dead(void **state)
     assert_string_equal(made, "");
 }
 
-// superblock_look() drops the candidates: they may be found again.
+// superblock_sample() drops the candidates: they may be found again.
 static void test_look(void **state)
 {
     (void)state;
@@ -798,7 +798,7 @@ static void test_look(void **state)
     assert_string_equal(made, "ABC ");
     noted(60, "ABC"); // after A, which begins one
     assert_string_equal(made, "ABC BC ");
-    superblock_look(&thread);
+    superblock_sample(&thread);
     assert_int_equal(most, 26);
     assert_int_equal(taken, dropped);
     noted(60, "ABC");

@@ -502,9 +502,9 @@ static void test_cpucheck(void **state)
     TRANSLATE("\x90\x90\xeb\x00");
     assert_false(cpu.shown_all);
     assert_int_equal(sys_read(ends[0], told, sizeof(told)), -EAGAIN);
-    assert_false(cpucheck_told());
+    assert_false(cpucheck_warned());
     TRANSLATE("\x90\xf3\x0f\xb8\xc0\xeb\x00");
-    assert_true(cpucheck_told());
+    assert_true(cpucheck_warned());
     assert_true(cpu.shown_all);
     assert_true(sys_read(ends[0], told, sizeof(told) - 1) > 0);
     assert_non_null(strstr(told, "warning: the instruction at 0x401001 of generated code (offset "

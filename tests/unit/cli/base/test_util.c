@@ -114,7 +114,7 @@ static void test_shell_word(void **state)
         { "prog-1.2_x/y", "prog-1.2_x/y" },       { "", "''" },           { "a b", "a\\ b" },
         { "$(id);`x`", "\\$\\(id\\)\\;\\`x\\`" }, { "a\nb\rc", "a_b_c" },
     };
-    char typed[UTIL_SHELL_ROOM(32)];
+    char typed[UTIL_SHELL_SPACE(32)];
 
     (void)state;
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
