@@ -562,6 +562,7 @@ struct spool_code {
 };
 
 struct spool_code_insn {
+    uint64_t pc; // instructions of a superblock are not all in sequence
     uint8_t len;
     uint8_t bytes[15];
 };
@@ -663,7 +664,7 @@ _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_held) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");
-_Static_assert(sizeof(struct spool_code_insn) == 16, "written as it is");
+_Static_assert(sizeof(struct spool_code_insn) == 24, "written as it is");
 _Static_assert(sizeof(struct spool_header) <= 0x10000, "header area");
 
 #endif

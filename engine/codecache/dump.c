@@ -97,7 +97,7 @@ void dump_fragment(const struct dump *d)
         return;
     put(fd, &r, sizeof(r));
     for (u32 i = 0; i < d->insns; i++) {
-        struct spool_code_insn in = { .len = d->insn[i].len };
+        struct spool_code_insn in = { .pc = d->insn[i].pc, .len = d->insn[i].len };
 
         if (in.len > sizeof(in.bytes)) // a client request, the last: only its first bytes are shown
             in.len = sizeof(in.bytes);

@@ -152,10 +152,8 @@ static size_t length(const struct spool_code_insn *in)
 
 static void client_insn(const struct dump *d, FILE *f, const struct record *r, uint32_t i)
 {
-    uint64_t pc = r->h->pc;
+    uint64_t pc = r->insn[i].pc;
 
-    for (uint32_t k = 0; k < i; k++)
-        pc += r->insn[k].len;
     if (!instruction(d, f, "    ", pc, r->insn[i].bytes, length(&r->insn[i]))) {
         fprintf(f, "    %llx  no instruction: ", (unsigned long long)pc);
         bytes_text(f, r->insn[i].bytes, length(&r->insn[i]));

@@ -75,6 +75,39 @@ client() {
 40103a  syscall"
 }
 
+# A loop of three blocks, the second of which jumps over the third and back: their instructions are
+# not in the order of their addresses.
+@test "the instructions of a superblock have their own addresses" {
+    cat > loop.S << 'END'
+    .intel_syntax noprefix
+    .globl _start
+_start:
+    mov ecx, 300000
+1:  add rax, 1
+    jmp 3f
+2:  dec ecx
+    jnz 1b
+    mov eax, 60
+    xor edi, edi
+    syscall
+3:  inc rdx
+    jmp 2b
+END
+    gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o loop loop.S
+    real -q --vdso=no --replay=inline -o out --dump-code=dump ./loop
+    [ "$(grep '^block' dump | cut -d' ' -f5 | sort -n | tail -1)" -gt 6 ]
+    same "$(client dump | sort -u)" "401000  mov ecx, 0x493e0
+401005  add rax, 0x1
+401009  jmp 0x401018
+40100b  dec ecx
+40100d  jnz 0x401005
+40100f  mov eax, 0x3c
+401014  xor edi, edi
+401016  syscall
+401018  inc rdx
+40101b  jmp 0x40100b"
+}
+
 @test "everything decodes, in every mode" {
     make_prog
     for mode in --cache-sim=no --cache-sim=yes --branch-sim=yes '--branch-sim=yes --no-fast-tags' \

@@ -146,8 +146,8 @@ static void test_file(void **state)
     (void)state;
     for (u32 i = 0; i < sizeof(region); i++)
         region[i] = (u8)(i * 7);
-    insn[0] = (struct insn){ .len = 3, .bytes = "abc" };
-    insn[1] = (struct insn){ .len = 19, .bytes = "defghijklmnopqrstu" };
+    insn[0] = (struct insn){ .pc = 0x401000, .len = 3, .bytes = "abc" };
+    insn[1] = (struct insn){ .pc = 0x402000, .len = 19, .bytes = "defghijklmnopqrstu" };
     sys_close((int)next);
     dump_stub("made", (u64)region + 40, 11);
     dump_fragment(&d);
@@ -163,7 +163,9 @@ static void test_file(void **state)
         assert_int_equal(r.bytes, 9);
         assert_int_equal(r.insns, 2);
         assert_int_equal(r.parts, 2);
+        assert_memory_equal(take(8), "\0\x10\x40\0\0\0\0\0", 8); // its address
         assert_memory_equal(take(16), "\3abc\0\0\0\0\0\0\0\0\0\0\0", 16);
+        assert_memory_equal(take(8), "\0\x20\x40\0\0\0\0\0", 8);
         assert_memory_equal(take(16), "\17defghijklmnopqr", 16);
         assert_memory_equal(take(sizeof(part)), part, sizeof(part));
         assert_memory_equal(take(9), region + 3, 9);
