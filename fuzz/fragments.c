@@ -213,7 +213,7 @@ static void try(u8 *at, u64 room, u32 all, u64 code_bytes, const uint8_t *data, 
         struct fragment *f = (struct fragment *)at;
 
         at += pack_bytes(f);
-        tcache_take(unpack((u8 *)f));
+        tcache_take(pack_undo((u8 *)f));
     }
     if (n)
         live(n, data, size, code_bytes);
@@ -273,7 +273,7 @@ static void repair(u8 *at, u64 room, u32 most, const uint8_t *data, size_t size)
     }
     p = at;
     for (u32 i = 0; i < all; i++) {
-        struct fragment *f = unpack(p);
+        struct fragment *f = pack_undo(p);
 
         repair_exits(f, all);
         p += pack_bytes(f);

@@ -157,7 +157,7 @@ static void put_grown(struct sarif *s)
         text = xasprintf("%s: %s was %s and is %s%s%s%s.", *name ? name : "???",
                          quern_profile_event_name(d->old.p, e), was, is, *percent ? " (" : "",
                          percent, *percent ? ")" : "");
-        put_result(s, "dearer", "note", text, f);
+        put_result(s, "increase", "note", text, f);
         free(text);
         notes++;
     }
@@ -176,11 +176,10 @@ void diff_sarif(FILE *f, const void *ctx)
         "\"runs\":[{\"tool\":{\"driver\":{\"name\":\"quern\",\"version\":",
         f);
     json_string(f, QUERN_VERSION);
-    fputs(
-        ",\n\"rules\":[{\"id\":\"limit\",\"shortDescription\":{\"text\":\"A limit on a count was "
-        "exceeded\"}},\n{\"id\":\"dearer\",\"shortDescription\":{\"text\":\"A function costs more "
-        "than before\"}}]}},\n\"columnKind\":\"utf16CodeUnits\",\n\"results\":[",
-        f);
+    fputs(",\n\"rules\":[{\"id\":\"limit\",\"shortDescription\":{\"text\":\"A limit on a count was "
+          "exceeded\"}},\n{\"id\":\"increase\",\"shortDescription\":{\"text\":\"A function costs "
+          "more than before\"}}]}},\n\"columnKind\":\"utf16CodeUnits\",\n\"results\":[",
+          f);
     put_limits(&s);
     put_grown(&s);
     fputs("]}]}\n", f);

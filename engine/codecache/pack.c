@@ -91,7 +91,7 @@ static bool code_is_sound(const struct fragment *f, u64 hpc, u64 code_bytes)
            f->size <= code_bytes - at && (!last || last < f->size);
 }
 
-// Checks the fragment that unpack() will make, as if it were alive: its list of pages has the
+// Checks the fragment that pack_undo() will make, as if it were alive: its list of pages has the
 // length that tcache.c computes, and nothing leads to it.
 bool pack_is_sound(const u8 *at, u64 room, u32 index, u32 all, u64 hpc, u64 code_bytes)
 {
@@ -111,7 +111,7 @@ bool pack_is_sound(const u8 *at, u64 room, u32 index, u32 all, u64 hpc, u64 code
            exits_are_sound(&f, all);
 }
 
-struct fragment *unpack(u8 *at)
+struct fragment *pack_undo(u8 *at)
 {
     struct fragment *f = (struct fragment *)at;
 

@@ -18,6 +18,6 @@ void pack(const struct fragment *f, u8 *to, u8 *code, bool (*keep)(const struct 
 bool pack_is_sound(const u8 *at, u64 room, u32 index, u32 all, u64 hpc, u64 code_bytes);
 
 // Turns the packed fragment at `at` into a dead fragment, in place.
-struct fragment *unpack(u8 *at);
+struct fragment *pack_undo(u8 *at);
 
 #endif

@@ -6,11 +6,11 @@
 
     .text
 
-// long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags, const u64 *stop)
-    .globl execcall
-    .hidden execcall
-    .type execcall, @function
-execcall:
+// long exec_call(int dir, const char *path, const u64 *argv, u64 envp, int flags, const u64 *stop)
+    .globl exec_call
+    .hidden exec_call
+    .type exec_call, @function
+exec_call:
     mov %rcx, %r10
 1:
     cmpq $0, (%r9)
@@ -20,7 +20,7 @@ execcall:
 2:  ret
 3:  mov $-513, %rax // -ERESTARTNOINTR
     ret
-    .size execcall, . - execcall
+    .size exec_call, . - exec_call
     FIXUP 1b, 2b, EXTABLE_SIGNAL, 3b
 
     .section .note.GNU-stack, "", @progbits

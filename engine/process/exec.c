@@ -44,8 +44,8 @@ struct plan {
 };
 
 // exec.S: execveat, or -ERESTARTNOINTR if *stop is set or a signal arrives before the call.
-extern long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags,
-                     const u64 *stop);
+extern long exec_call(int dir, const char *path, const u64 *argv, u64 envp, int flags,
+                      const u64 *stop);
 
 // ---- The target ----
 
@@ -278,7 +278,7 @@ static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u
     }
     if (sure && !seccomp_to_kernel(t))
         engine_msg("warning: the seccomp filters are not in force in what is executed now");
-    ret = execcall(dirfd, path, argv, envp, flags, &t->stop);
+    ret = exec_call(dirfd, path, argv, envp, flags, &t->stop);
     stay(t);
     return ret;
 }
@@ -296,7 +296,7 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
     if (!mask_any_noted(t) && mask_close_for_exec(t, &mask)) {
         ret = copy_set_start_mask(spool_fd, mask);
         if (!ret)
-            ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
+            ret = exec_call(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
     }
     mask_exec_failed(t);
     stay(t);

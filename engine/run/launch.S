@@ -37,11 +37,11 @@ refused:
     hlt
     .size _start, . - _start
 
-// _Noreturn void start_native(u64 rsp, u64 rip): the state in which the kernel starts a program.
-    .globl start_native
-    .hidden start_native
-    .type start_native, @function
-start_native:
+// _Noreturn void launch_native(u64 rsp, u64 rip): the state in which the kernel starts a program.
+    .globl launch_native
+    .hidden launch_native
+    .type launch_native, @function
+launch_native:
     mov %rdi, %rsp
     push %rsi
     xor %eax, %eax
@@ -62,7 +62,7 @@ start_native:
     push $0x202 // FLAGS_INITIAL (base/cpu.h)
     popf
     ret // pops rip: rsp is as it was given
-    .size start_native, . - start_native
+    .size launch_native, . - launch_native
 
     .bss
     .balign 64

@@ -420,7 +420,7 @@ static _Noreturn void run_natively(const struct start *s, u64 entry)
     sys_sigprocmask(SIG_SETMASK, &mask, NULL);
     sys_close(fds_spool());
     sys_close(engine_log_fd);
-    start_native((u64)s->sp, entry);
+    launch_native((u64)s->sp, entry);
 }
 
 // Zero-initialized data is not mapped (launch.S): no static variable, no function that might use

@@ -20,6 +20,6 @@ _Noreturn void launch_main(u64 *sp);
 _Noreturn void launch_refused(const u64 *sp);
 
 // launch.S
-_Noreturn void start_native(u64 rsp, u64 rip);
+_Noreturn void launch_native(u64 rsp, u64 rip);
 
 #endif

@@ -531,7 +531,7 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
     // First: the kernel leaves the client's selector in %ss. If another thread removes its entry,
     // the next interrupt here kills the process, because SIGSEGV is blocked.
     __asm__ volatile("mov %0, %%ss" : : "r"(FRAME_SS));
-    t = thread_of_address((u64)__builtin_frame_address(0));
+    t = threads_of_address((u64)__builtin_frame_address(0));
 
     regs_from_context(&u, &uc->mc);
     if (!t || !t->sig)

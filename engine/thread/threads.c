@@ -51,7 +51,7 @@ u64 threads_area_end(void)
     return THREAD_AREA_BASE + (first ? first : 1) * (u64)THREAD_AREA_STRIDE;
 }
 
-struct thread *thread_of_address(u64 addr)
+struct thread *threads_of_address(u64 addr)
 {
     u64 offset;
     u32 slot = slotmem_slot_of(addr, &offset);

@@ -98,7 +98,7 @@ static inline struct thread *thread_at_slot(u32 slot)
 
 // The thread whose area contains this address (of one of its stacks), or NULL.
 // @signal-safe
-struct thread *thread_of_address(u64 addr);
+struct thread *threads_of_address(u64 addr);
 
 // Threads alive in the address space. threads_first() and t->next walk them with the world stopped
 // or threads_lock() held.

@@ -201,7 +201,7 @@ static void take(const struct pcachefile_head *h, u8 *at, const void *blocks, co
         struct fragment *f = (struct fragment *)at;
 
         at += pack_bytes(f);
-        tcache_take(unpack((u8 *)f));
+        tcache_take(pack_undo((u8 *)f));
     }
     if (tb_config.recording)
         arena_restore(&h->first, &h->second);

@@ -73,7 +73,7 @@ Ir     old    new
 }
 
 # Line 2 of the old version is gone, and its costs with it; what stands behind it is the same as before
-# but for one line that is dearer.
+# but for one line that costs more.
 @test "source lines: aligned when lines were taken out" {
     mkdir v1 v2
     printf 'a\nb\nc\nd\n' > v1/a.c

@@ -173,7 +173,7 @@ run, = s["runs"]
 driver = run["tool"]["driver"]
 assert driver["name"] == "quern"
 rules = [r["id"] for r in driver["rules"]]
-assert rules == ["limit", "dearer"]
+assert rules == ["limit", "increase"]
 def place(r):
     l, = r["locations"]
     p = l["physicalLocation"]
@@ -186,8 +186,8 @@ assert got == [
      ("src/a.c", 2, "f")),
     ("limit", "error", "Limit exceeded: f:Ir>+1%: Ir was 150 and is 160 (+6.67%).",
      ("src/a.c", 2, "f")),
-    ("dearer", "note", "f: Ir was 150 and is 160 (+6.67%).", ("src/a.c", 2, "f")),
-    ("dearer", "note", "fresh: Ir was 0 and is 5.", ("src/a.c", 9, "fresh")),
+    ("increase", "note", "f: Ir was 150 and is 160 (+6.67%).", ("src/a.c", 2, "f")),
+    ("increase", "note", "fresh: Ir was 0 and is 5.", ("src/a.c", 9, "fresh")),
 ], got
 END
     quern diff --to=sarif odd.7 odd.9

@@ -272,7 +272,7 @@ static void safe_nowhere(void **state)
 }
 
 // Strings that end right before the unmapped page, and those that run into it.
-static void safe_strings(void **state)
+static void client_strings(void **state)
 {
     char buf[300];
 
@@ -303,9 +303,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heap_random),        cmocka_unit_test(heap_reuses),
         cmocka_unit_test(heap_pages_aligned), cmocka_unit_test(heap_ends),
-        cmocka_unit_test(heap_ends_even),
-        cmocka_unit_test(safe_edges),         cmocka_unit_test(safe_nowhere),
-        cmocka_unit_test(safe_strings),
+        cmocka_unit_test(heap_ends_even),     cmocka_unit_test(safe_edges),
+        cmocka_unit_test(safe_nowhere),       cmocka_unit_test(client_strings),
     };
 
     return cmocka_run_group_tests_name("engine memory", tests, NULL, NULL);

@@ -124,7 +124,7 @@ static bool keep(const struct fragment *to)
 static struct fragment *pack_it(u32 i)
 {
     pack(&f[i], packed, code, keep);
-    return unpack(packed);
+    return pack_undo(packed);
 }
 
 // The target of an exit of f[i] in the copy of the code.
@@ -367,7 +367,7 @@ static void test_without_code(void **state)
     f[2].size = f[2].nexits = f[2].npages = 0;
     f[2].flags = FRAGMENT_STEP;
     pack_it(2);
-    assert_int_equal(unpack(packed)->flags, FRAGMENT_STEP | FRAGMENT_DEAD);
+    assert_int_equal(pack_undo(packed)->flags, FRAGMENT_STEP | FRAGMENT_DEAD);
     ((struct fragment *)packed)->npages = 1;
     assert_true(pack_is_sound(packed, ONE, 2, 3, f[2].hpc, f[2].hpc - region_fragments()));
     assert_false(pack_is_sound(packed, ONE, 2, 3, f[2].hpc, f[2].hpc - region_fragments() - 1));

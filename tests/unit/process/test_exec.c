@@ -127,10 +127,10 @@ void sampler_start(struct thread *of)
 }
 
 // exec.S
-extern long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags,
-                     const u64 *stop);
+extern long exec_call(int dir, const char *path, const u64 *argv, u64 envp, int flags,
+                      const u64 *stop);
 
-long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags, const u64 *stop)
+long exec_call(int dir, const char *path, const u64 *argv, u64 envp, int flags, const u64 *stop)
 {
     assert_ptr_equal(stop, &t->stop);
     note('X');
@@ -680,7 +680,7 @@ static void test_native_noted(void **state)
     assert_int_equal(exec("elf"), CONTINUES);
     assert_string_equal(did, "{LyFmkX}f");
     fresh(0);
-    t->stop = 1; // a refused call writes no profile: execcall checks `stop`
+    t->stop = 1; // a refused call writes no profile: exec_call checks `stop`
     assert_int_equal(exec("text"), -EFAULT);
     assert_string_equal(did, "mX");
 }

@@ -434,7 +434,7 @@ static void paths(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++) {
         const uint64_t *v = costs[i];
-        char dearest = v[0] > v[1] && v[0] > v[2] ? 'a' : v[1] > v[2] ? 'b' : 'c';
+        char costliest = v[0] > v[1] && v[0] > v[2] ? 'a' : v[1] > v[2] ? 'b' : 'c';
         struct core *c =
             tiny_core(SELF(1, 1, 1, 1, 1),
                       CALLS({ 'a', 'd', 1, v[0] }, { 'b', 'd', 1, v[1] }, { 'c', 'd', 1, v[2] },
@@ -443,8 +443,8 @@ static void paths(void **state)
         uint32_t edge[4];
         assert_int_equal(reach_path(c, tiny_func(c, 'd'), f, VALUES_NEW, edge, 4), 2);
         assert_int_equal(c->edge_caller[edge[0]], tiny_func(c, 'e'));
-        assert_int_equal(c->edge_callee[edge[0]], tiny_func(c, dearest));
-        assert_int_equal(c->edge_caller[edge[1]], tiny_func(c, dearest));
+        assert_int_equal(c->edge_callee[edge[0]], tiny_func(c, costliest));
+        assert_int_equal(c->edge_caller[edge[1]], tiny_func(c, costliest));
         assert_int_equal(c->edge_callee[edge[1]], tiny_func(c, 'd'));
         assert_int_equal(reach_path(c, tiny_func(c, 'd'), f, VALUES_NEW, edge, 1), 1);
         assert_int_equal(c->edge_callee[edge[0]], tiny_func(c, 'd'));

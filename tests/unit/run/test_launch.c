@@ -366,7 +366,7 @@ _Noreturn void dispatch_run(struct thread *of)
 
 static u64 native_sp, native_pc;
 
-_Noreturn void start_native(u64 rsp, u64 rip)
+_Noreturn void launch_native(u64 rsp, u64 rip)
 {
     native_sp = rsp;
     native_pc = rip;

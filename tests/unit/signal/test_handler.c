@@ -81,7 +81,7 @@ enum restore_where restore_find(u64 hpc)
     return n >= 1 && n <= RESTORE_GATE_AFTER + 1 ? (enum restore_where)(n - 1) : RESTORE_OUTSIDE;
 }
 
-struct thread *thread_of_address(u64 addr)
+struct thread *threads_of_address(u64 addr)
 {
     // On the handler's stack: below its caller's frame
     assert_true(addr > (u64)__builtin_frame_address(0) && addr < caller);
@@ -491,7 +491,7 @@ static void test_temp_mask(void **state)
     assert_false(sig.async.use_temp_mask);
 }
 
-static void fixup_is(int kind, u64 target)
+static void extable_is(int kind, u64 target)
 {
     fix_kind = kind;
     fix_at = at(RESTORE_OUTSIDE);
@@ -506,11 +506,11 @@ static void test_engine(void **state)
     assert_goes_on(at(RESTORE_OUTSIDE));
     assert_closed();
     setup(NULL);
-    fixup_is(EXTABLE_SIGNAL, 0x12340);
+    extable_is(EXTABLE_SIGNAL, 0x12340);
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
     assert_goes_on(0x12340);
     setup(NULL);
-    fixup_is(EXTABLE_CALL_BEFORE, 0x12340);
+    extable_is(EXTABLE_CALL_BEFORE, 0x12340);
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
     assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4000);
@@ -521,14 +521,14 @@ static void test_engine(void **state)
 static void test_engine_call_after(void **state)
 {
     (void)state;
-    fixup_is(EXTABLE_CALL_AFTER, at(RESTORE_OUTSIDE));
+    extable_is(EXTABLE_CALL_AFTER, at(RESTORE_OUTSIDE));
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
     assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4002);
     assert_int_equal(t->regs[R_RAX], 0x100d);
     assert_int_equal(t->regs[R_RBX], 0x700 + R_RBX);
     setup(NULL);
-    fixup_is(EXTABLE_CALL_AFTER, at(RESTORE_OUTSIDE) - 1);
+    extable_is(EXTABLE_CALL_AFTER, at(RESTORE_OUTSIDE) - 1);
     assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
     assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4002);
@@ -1040,7 +1040,7 @@ static void test_nested(void **state)
     assert_resumes(reentry_resume);
     // A fault in the handler itself is not nested: it is the engine's own.
     setup(NULL);
-    fixup_is(EXTABLE_FAULT, 0x1234);
+    extable_is(EXTABLE_FAULT, 0x1234);
     uc.mc.gpr[FRAME_SP] = (u64)t + TA_SIGNAL_STACK_TOP - 0x1000;
     assert_true(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_OUTSIDE)));
     assert_int_equal(uc.mc.ip, 0x1234);
@@ -1183,7 +1183,7 @@ static void test_stuck(void **state)
 static void test_client_memory(void **state)
 {
     (void)state;
-    fixup_is(EXTABLE_FAULT, 0x12340);
+    extable_is(EXTABLE_FAULT, 0x12340);
     assert_true(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "f");
     assert_goes_on(0x12340);
@@ -1210,7 +1210,7 @@ static void test_crash(void **state)
         assert_string_equal(did, "f");
     }
     setup(NULL);
-    fixup_is(EXTABLE_SIGNAL, 0x12340); // not for faults
+    extable_is(EXTABLE_SIGNAL, 0x12340); // not for faults
     assert_false(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_OUTSIDE)));
 }
 

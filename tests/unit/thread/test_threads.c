@@ -104,11 +104,11 @@ static void test_arena(void **state)
     assert_int_equal(readable(base + TA_SIGNAL_STACK + PAGE_SIZE), 0);
     assert_int_equal(readable(base + TA_D1 + TA_D1_SIZE - 1), 0);
     assert_int_equal(readable(base + TA_COUNTERS), -EFAULT); // the spooler's
-    assert_ptr_equal(thread_of_address(base), t);
-    assert_ptr_equal(thread_of_address(base + TA_COUNTERS - 1), t);
-    assert_null(thread_of_address(base + TA_COUNTERS));
-    assert_null(thread_of_address(base - 1));
-    assert_null(thread_of_address(threads_area_end()));
+    assert_ptr_equal(threads_of_address(base), t);
+    assert_ptr_equal(threads_of_address(base + TA_COUNTERS - 1), t);
+    assert_null(threads_of_address(base + TA_COUNTERS));
+    assert_null(threads_of_address(base - 1));
+    assert_null(threads_of_address(threads_area_end()));
     assert_int_equal(threads_count(), 0); // not in the list yet
 }
 
@@ -462,7 +462,7 @@ static void far(void)
     if (first->misses != first->counters || (u64)t != (u64)first + 255 * (256ul << 20))
         sys_exit_group(4);
     if (slotmem_slot_of((u64)t->counters, &offset) != 2655 || offset != TA_COUNTERS ||
-        thread_of_address((u64)t + 77) != t || thread_of_address((u64)t->counters))
+        threads_of_address((u64)t + 77) != t || threads_of_address((u64)t->counters))
         sys_exit_group(5);
     if (threads_area_end() != THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE)
         sys_exit_group(6);
