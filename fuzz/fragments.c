@@ -161,11 +161,12 @@ static void live(u32 n, const uint8_t *data, size_t size, u64 code_bytes)
         struct fragment *f = tcache_by_index(i);
 
         read_all(f);
-        if (!(data[i % size] & 1))
+        // Those are members of no group (pcache.c).
+        if (!(data[i % size] & 1) ||
+            (f->flags & (FRAGMENT_STEP | FRAGMENT_WRITABLE | FRAGMENT_UNCOUNTED)))
             continue;
         tcache_revive(f);
-        // A fragment in writable memory is found only if it is the wanted version.
-        if (!(f->flags & FRAGMENT_WRITABLE) && tcache_lookup(f->pc) != f)
+        if (tcache_lookup(f->pc) != f)
             abort();
     }
     for (u32 i = 0; i < n; i++) {

@@ -25,6 +25,9 @@
 #define NEW_LEAST  64u           // new fragments that are worth a file
 #define UP8(n)     (((n) + 7) & ~7ul)
 
+// Fragments with these flags are in no group.
+#define NEVER_MEMBER (FRAGMENT_STEP | FRAGMENT_WRITABLE | FRAGMENT_UNCOUNTED)
+
 // A mapping with code.
 struct pcache_group {
     u64 start, end;
@@ -168,6 +171,13 @@ static bool blocks_are_sound(const struct pcachefile_head *h, const u8 *at)
     return block_is_sound(h, f->block, f->counter) && f->own < h->counters;
 }
 
+// The packed fragment i may be revived if it is a member of a group: code in writable memory and code
+// without counters depend on what the file does not have.
+static bool member_is_sound(u32 i, const u8 *at)
+{
+    return !loaded.member[i] || !(((const struct fragment *)at)->flags & NEVER_MEMBER);
+}
+
 // Whether the packed fragments in memory are valid.
 static bool fragments_are_sound(const struct pcachefile_head *h, const u8 *at)
 {
@@ -177,7 +187,7 @@ static bool fragments_are_sound(const struct pcachefile_head *h, const u8 *at)
         const struct fragment *f = (const struct fragment *)at;
 
         if (!pack_is_sound(at, room, i, h->fragments, hpc, h->bytes[PCACHEFILE_CODE]) ||
-            !blocks_are_sound(h, at))
+            !blocks_are_sound(h, at) || !member_is_sound(i, at))
             return false;
         hpc += (f->size + 15u) & ~15ul;
         room -= pack_bytes(f);
@@ -453,7 +463,7 @@ static u16 member_of(struct saving *s, const struct fragment *f)
     if (i < loaded.fragments && loaded.member[i] &&
         loaded.state[loaded.member[i] - 1] == GROUP_ASLEEP)
         return loaded.member[i];
-    if (f->flags & (FRAGMENT_DEAD | FRAGMENT_STEP | FRAGMENT_WRITABLE | FRAGMENT_UNCOUNTED))
+    if (f->flags & (FRAGMENT_DEAD | NEVER_MEMBER))
         return 0;
     k = group_of(s, spooler_map_at(spooler_block_at(f->block)->map));
     for (u32 n = 0; n <= f->nmore && k; n++) {

@@ -988,7 +988,7 @@ static void read_file(void)
     sys_close(fd);
 }
 
-#define DAMAGES 18
+#define DAMAGES 21
 
 static void damage(u32 n)
 {
@@ -1013,6 +1013,9 @@ static void damage(u32 n)
     case 15: f->size = 0x8000; break;
     case 16: f->index = 1; break;
     case 17: h.bytes[PCACHEFILE_GROUPS] = sizeof(u64); break; // members have none
+    case 18: f->flags |= FRAGMENT_STEP; break;                // the first fragment is a member
+    case 19: f->flags |= FRAGMENT_WRITABLE; break;
+    case 20: f->flags |= FRAGMENT_UNCOUNTED; break;
     }
 }
 
