@@ -570,3 +570,20 @@ END
     wait $!
     grep -qx "pid: $!" out.$!
 }
+
+# Values of what is 8 bytes long and ends in " cache" are in a column of their own.
+@test "descriptions: the blanks behind the colon" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 1' \
+        'text desc I1 cache: '$'\t'' 1 B\nLL caches:  2\nI1 cachX:  3\nD1 store: 4\na:5\nL2 cache:\nTrigger:6 ' \
+        'end exit 0' > script
+    quern run -q -o out ./prog
+    [ "$status" = 0 ]
+    same "$(grep ^desc out | sed 's/$/|/')" "desc: I1 cache:         1 B|
+desc: LL caches:  2|
+desc: I1 cachX:  3|
+desc: D1 store: 4|
+desc: a: 5|
+desc: L2 cache:         |
+desc: Trigger: 6 |"
+}

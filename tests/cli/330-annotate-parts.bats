@@ -125,3 +125,11 @@ least greatest mean over mean  file:function (least in < greatest in)
 have no parts"
     done
 }
+
+@test "the file that a part is of, wherever its header says so" {
+    local head='version: 1\npart: 1\n' at='desc: x: y\n'
+    printf "${head}desc: Profile: first\n${at}events: Ir\nfl=a\nfn=f\n1 3\n\npart: 2\n" > p
+    printf "${at}${at}desc: Profile: second\nevents: Ir\nfl=a\nfn=f\n1 5\n" >> p
+    quern annotate --by-part --auto=no p
+    same "$(table | tail -1)" "    3        5  4.0    +25.0%  a:f (first < second)"
+}

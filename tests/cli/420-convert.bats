@@ -378,3 +378,15 @@ totals: 4"
 "name":"(7) seven"'
     done
 }
+
+# One that is named is among them as soon as it is counted or computed.
+@test "json: the events, in their order" {
+    printf '%s\n' 'version: 1' 'event: Named : with a name alone' 'event: Ir : Instructions' \
+        'event: Sum = Ir + 2 Dr : Both' 'events: Ir Dr' 'fl=a' 'fn=f' '1 3 4' > p
+    quern convert --to=json p
+    [ "$status" = 0 ]
+    python3 -c 'import json, sys
+got = [tuple(e.values()) for e in json.load(open(sys.argv[1]))["events"]]
+assert got == [("Ir", "Instructions", None), ("Dr", None, None), ("Sum", "Both", "Ir + 2 Dr")], got
+assert json.load(open(sys.argv[1]))["totals"] == [3, 4]' .out
+}

@@ -107,3 +107,17 @@ quern: out.html: xdg-open could not open it; open the file in a browser"
     same "$messages" "$sources
 quern: out.html: xdg-open is not installed; open the file in a browser"
 }
+
+@test "--define: name, formula and scale are in the page" {
+    printf 'events: Ir Dr\nfl=a\nfn=f\n1 3 4\n' > p
+    quern report --define='Both=Ir + 2 Dr' --define='Tenth =  0.1 Both' -o out.html p
+    [ "$status" = 0 ]
+    # Behind the length of each text; the name is its title, too, which is 0 bytes.
+    python3 - << 'END'
+import base64, re, zlib
+block = re.search('data-block="0"[^>]*>([^<]*)', open("out.html").read()).group(1)
+scale = b"\x80\x94\xeb\xdc\3" # 10^9, seven bits in a byte
+text = zlib.decompress(base64.b64decode(block), -15)
+assert text.count(b"\4Both\0\x09Ir + 2 Dr\1\5Tenth\0\x080.1 Both" + scale) == 1, text
+END
+}

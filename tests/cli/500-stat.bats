@@ -348,3 +348,14 @@ Bc    1,000  repeats
     [ "$own" -gt 100000 ]
     [ "$own" -lt 4000000 ]
 }
+
+# Where children are not waited for, as the caller wants it, nobody knows how the run has ended.
+@test "a caller that ignores SIGCHLD" {
+    make_prog
+    status=0
+    timeout -s KILL 20 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], ["quern", "stat", "./prog"])' "$QUERN" 2> stderr || status=$?
+    [ "$status" = 2 ]
+    same "$(tail -n 1 stderr)" "quern: waiting for the run: No child processes"
+}

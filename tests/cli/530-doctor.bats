@@ -94,3 +94,25 @@ no  symbols of libc $PWD/libc.so.6: no names of functions, no lines; ${install-}
         [[ "$(grep addresses <<< "$output")" == "no  addresses       cannot be fixed ("* ]]
     fi
 }
+
+# What fstat() says here are the blocks that a file system takes which has no holes: 1 MiB at most
+# are nothing.
+@test "a file system that does not leave out what is empty" {
+    printf '%s\n' '#include <stdlib.h>' '#include <sys/stat.h>' '#include <sys/syscall.h>' \
+        '#include <unistd.h>' 'int fstat(int fd, struct stat *st)' '{' \
+        'int ret = (int)syscall(SYS_fstat, fd, st);' \
+        'if (ret == 0 && st->st_size > 1 << 20) st->st_blocks = atoi(getenv("BLOCKS"));' \
+        'return ret;' '}' \
+        'int fstat64(int fd, struct stat64 *st) { return fstat(fd, (struct stat *)st); }' > full.c
+    gcc -w -D_GNU_SOURCE -shared -fPIC -o full.so full.c
+    BLOCKS=2048 LD_PRELOAD=$PWD/full.so quern doctor
+    same "$(grep counters <<< "$output")" \
+        "ok  counters here   a file that is almost empty can be made in this folder
+ok  counters, stat  can be in memory"
+    BLOCKS=2050 LD_PRELOAD=$PWD/full.so quern doctor
+    [ "$status" = 1 ]
+    same "$(grep counters <<< "$output")" "no  counters here   no file for them in this folder: \
+it does not leave out what is empty (1025 KiB were taken); --spool-dir= names another
+no  counters, stat  not in memory: it does not leave out what is empty (1025 KiB were taken); \
+\`quern stat\` cannot run"
+}

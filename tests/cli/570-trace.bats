@@ -233,3 +233,37 @@ process: No such file or directory; put that file beside it" ]]
     grep -Fx 'cmd: ./p\033[2J # process: 1 \342\200\256' <<< "$output"
     grep -F "ob=$FOLDER/p\\033[2J\\n# process: 1 0x" <<< "$output"
 }
+
+# Each of one, two and three maps the next one, forks first so that the trace has what came before,
+# and jumps there; three takes the place of one, which the trace knows first, four that of two.
+@test "a mapping in another one's place: the instructions of both" {
+    real
+    printf '%s\n' '.globl _start' '.text' '_start: lea name(%rip), %rdi' 'mov $PLACE, %ebx' \
+        'xor %esi, %esi' 'mov $2, %eax' 'syscall' 'mov %eax, %r8d' 'mov $57, %eax' 'syscall' \
+        'test %eax, %eax' 'jz 1f' 'mov %ebx, %edi' 'mov $4096, %esi' 'mov $5, %edx' \
+        'mov $0x12, %r10d' 'xor %r9d, %r9d' 'mov $9, %eax' 'syscall' 'jmp *%rax' \
+        '1: mov $60, %eax' 'xor %edi, %edi' 'syscall' 'name: .asciz "NEXT"' > all.S
+    sed 's/PLACE/0x10000000/; s/NEXT/two/' all.S > one.S
+    sed 's/PLACE/0x401000/; s/NEXT/three/' all.S > two.S
+    sed 's/PLACE/0x10000000/; s/NEXT/four/' all.S > three.S
+    printf '%s\n' '_start: nop' 'mov $60, %eax' 'xor %edi, %edi' 'syscall' > four.S
+    gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o one one.S
+    for name in two three four; do
+        gcc -c $name.S
+        objcopy -O binary -j .text $name.o $name
+    done
+    quern run -q $CACHES --trace-refs=t -o profile ./one
+    same "$messages" ""
+    [ "$status" = 0 ]
+    quern trace --simulate t
+    same "$messages" ""
+    # 18 of each, the child's are not there; the last one has 4.
+    same "$(awk '/^ob=/ { at = $1 } /^0x/ { n[at] += $2 } END { for (at in n) print at, n[at] }' \
+        <<< "$output" | sort)" "ob=$FOLDER/four 4
+ob=$FOLDER/one 18
+ob=$FOLDER/three 18
+ob=$FOLDER/two 18"
+    # The first of each is found nowhere else.
+    same "$(grep -c '^0x401000 1 ' <<< "$output")" 2
+    same "$(grep -c '^0x10000000 1 ' <<< "$output")" 2
+}

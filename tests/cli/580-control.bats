@@ -210,3 +210,24 @@ END
     done
     finish_prog
 }
+
+# What is asked: 0 a dump, 1 zeros, 2 counting, 3 no counting, 4 the end. Nobody answers here.
+@test "what each option asks for" {
+    start_prog < /dev/null
+    asked=$(offset control.asked)
+    what=$(offset control.what)
+    turn=0
+    for option in --dump --zero --instr=on --instr=off --kill; do
+        "$QUERN" control $option $pid > stdout 2> stderr &
+        asks=$!
+        until [ "$(od -An -tu4 -j "$asked" -N 4 quern.spool.* | tr -d ' ')" = $((turn + 1)) ]; do
+            kill -0 $asks
+            sleep 0.02
+        done
+        same "$(od -An -tu4 -j "$what" -N 4 quern.spool.* | tr -d ' ')" $turn
+        kill -KILL $asks
+        wait $asks || true
+        turn=$((turn + 1))
+    done
+    finish_prog
+}
