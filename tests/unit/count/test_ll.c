@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <signal.h>
+#undef REG_RIP // the engine's is another one
 
 #include "engine/base/heap.h"
 #include "engine/callgraph/calls.h"
@@ -38,6 +40,7 @@ static struct sim_cache plain;
 static u64 counted[COUNTERS], expected[COUNTERS];
 static u32 vectors; // that the processor has
 static u64 pages_asked;
+static void *pages; // the last ones
 
 void *heap_pages(u64 bytes)
 {
@@ -45,6 +48,7 @@ void *heap_pages(u64 bytes)
 
     assert_ptr_not_equal(p, MAP_FAILED);
     pages_asked = bytes;
+    pages = p;
     return p;
 }
 
@@ -513,6 +517,43 @@ static void test_cleared(void **state)
     check();
 }
 
+static void faults(int signal)
+{
+    (void)signal;
+    longjmp(killed, 1);
+}
+
+// Threads that a fork does not copy had locks of sets: in the child nobody has them, and nobody
+// waits for them. There are 128 sets.
+static void test_locks_forgotten(void **state)
+{
+    (void)state;
+    tb_config.defer = false;
+    ll_share();
+    signal(SIGSEGV, faults);
+    alarm(20);
+    for (volatile u32 i = 0; i < 128; i++) {
+        sigset_t segv;
+
+        mprotect(pages, pages_asked, PROT_NONE);
+        if (!setjmp(killed))
+            ll_ref(t, i * 64, 1, 0);
+        mprotect(pages, pages_asked, PROT_READ | PROT_WRITE);
+        sigemptyset(&segv);
+        sigaddset(&segv, SIGSEGV);
+        sigprocmask(SIG_UNBLOCK, &segv, NULL);
+    }
+    signal(SIGSEGV, SIG_DFL);
+    memset(counted, 0, sizeof(counted));
+    ll_fork_child();
+    ll_share();
+    for (u32 i = 0; i < 128; i++)
+        refer(i * 64, 1, 0);
+    alarm(0);
+    check();
+    ll_fork_child();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +570,7 @@ int main(void)
         cmocka_unit_test_setup(test_forked, setup),
         cmocka_unit_test_setup(test_woken, setup),
         cmocka_unit_test_setup(test_cleared, setup),
+        cmocka_unit_test_setup(test_locks_forgotten, setup),
         // from here on LL is narrow, until a test widens it
         cmocka_unit_test_setup(test_cleared, setup_narrow),
         cmocka_unit_test_setup(test_by_turns, setup_narrow),

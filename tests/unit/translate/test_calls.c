@@ -256,13 +256,25 @@ static void test_leave_plt(void **state)
     assert_int_equal(has(&d, sizeof(d)), 2);
 }
 
+// The key of a return's frame is the target plus the stack pointer before the return: the bytes that
+// the return has popped are subtracted.
+static void test_key(void **state)
+{
+    (void)state;
+    begin(SPOOL_F_CALLS);
+    TRANSLATE(RET);
+    assert_int_equal(has("\x48\x8d\x44\x0c\xf8\x48\xf7\xd0", 8), 1); // lea rax, [rsp+rcx-8]; not
+    TRANSLATE(RET_16);
+    assert_int_equal(has("\x48\x8d\x44\x0c\xe8\x48\xf7\xd0", 8), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_told),     cmocka_unit_test(test_stack_set),
-        cmocka_unit_test(test_table),    cmocka_unit_test(test_entered),
-        cmocka_unit_test(test_expected), cmocka_unit_test(test_frame),
-        cmocka_unit_test(test_leave_plt),
+        cmocka_unit_test(test_told),      cmocka_unit_test(test_stack_set),
+        cmocka_unit_test(test_table),     cmocka_unit_test(test_entered),
+        cmocka_unit_test(test_expected),  cmocka_unit_test(test_frame),
+        cmocka_unit_test(test_leave_plt), cmocka_unit_test(test_key),
     };
 
     if (hosted_init())

@@ -1159,6 +1159,78 @@ static void test_pcache(void **state)
     revived_at = 0;
 }
 
+// The displacement of an exit is moved to the next cache line of the host only where it would cross
+// the end of its own: it may be the last four bytes of one.
+static void test_exit_at_end(void **state)
+{
+    char bytes[33];
+    u64 seen = 0;
+
+    (void)state;
+    mode(0);
+    memset(bytes, 0x90, sizeof(bytes));
+    for (u32 i = 0, n = 0; i < 300; i++, n = i % 30) {
+        if (!n)
+            region_take(16); // else they are in the same places again
+        memcpy(bytes + n, "\xeb\x00", 2);
+        translate((const u8 *)bytes, n + 2);
+        bytes[n] = bytes[n + 1] = (char)0x90;
+        is_exit(0, PC + n + 2);
+        seen |= 1ul << ((published.hpc + published.exit[0].rel32) & 63);
+    }
+    assert_true(seen >> 60 == 1);
+}
+
+// Whatever precedes an instruction in any order is passed over, up to REX, whose X the absolute
+// form would obey; mov eax, [rip] becomes mov eax, [PC + its length].
+static void test_prefixes(void **state)
+{
+    static const char prefix[] = "\x2e\x36\x3e\x26\x66\x67\xf2\xf3\x64";
+    u8 bytes[] = { 0, 0x2e, 0x43, 0x8b, 0x05, 0, 0, 0, 0, 0xeb, 0 };
+    u8 absolute[] = { 0, 0x2e, 0x41, 0x8b, 0x04, 0x25, 9, 0x10, 0x40, 0 };
+
+    (void)state;
+    mode(0);
+    for (u32 i = 0; prefix[i]; i++)
+        for (u32 turned = 0; turned < 2; turned++) {
+            u32 found = 0;
+
+            bytes[turned] = absolute[turned] = (u8)prefix[i];
+            bytes[!turned] = absolute[!turned] = 0x2e;
+            translate(bytes, sizeof(bytes));
+            for (u32 k = 0; k + sizeof(absolute) <= published.size; k++)
+                found += memcmp((u8 *)published.hpc + k, absolute, sizeof(absolute)) == 0;
+            assert_int_equal(found, 1);
+        }
+}
+
+// The record of a superblock's blocks together is found again by its address, the number of its
+// instructions and its blocks' counters; each has one counter.
+static void test_sum(void **state)
+{
+    static struct tb b = { .pc = PC,
+                           .block = { { .n = 3, .counter = 500 }, { .n = 4, .counter = 600 } } };
+    static const struct {
+        u32 n, counter;
+        u64 pc;
+    } other[] = { { 4, 601, PC }, { 5, 600, PC }, { 4, 600, PC + 1 } };
+    u32 first = blockrecord_sum(&b, 2);
+
+    (void)state;
+    assert_int_equal(described[0].len | described[0].flags << 8, 500);
+    assert_int_equal(blockrecord_sum(&b, 2), first);
+    for (u32 turn = 0; turn < 2; turn++)
+        for (u32 i = 0; i < 3; i++) {
+            b.pc = other[i].pc;
+            b.block[1].n = other[i].n;
+            b.block[1].counter = other[i].counter;
+            assert_int_equal(blockrecord_sum(&b, 2), first + 1 + i);
+        }
+    b.pc = PC;
+    assert_int_equal(blockrecord_sum(&b, 1), first + 4);
+    assert_int_equal(blockrecord_sum(&b, 2), first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1202,6 +1274,9 @@ int main(void)
         cmocka_unit_test(test_time_is_right),
         cmocka_unit_test(test_cpucheck),
         cmocka_unit_test(test_rewritten),
+        cmocka_unit_test(test_exit_at_end),
+        cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_sum),
     };
 
     if (hosted_init())
