@@ -587,3 +587,15 @@ desc: a: 5|
 desc: L2 cache:         |
 desc: Trigger: 6 |"
 }
+
+@test "--children=merge and no folder to collect in: the spool stays" {
+    make_prog
+    # SPOOL_F_MERGE
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' 'counter 0 21' \
+        "flags $((1 << 50))" 'end exit 3' > script
+    quern run --cache-sim=no -q -o out ./prog
+    [ "$status" = 3 ]
+    same "$messages" "quern: the spool does not say where profiles are collected; the counts are kept: \
+\`quern recover $PWD/quern.spool.PID\` writes the profile"
+    [ ! -e out ]
+}
