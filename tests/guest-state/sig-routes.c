@@ -203,12 +203,14 @@ static int wait_with(int how, const sigset_t *open1)
     case 4:
         ep = epoll_create1(0);
         n = how == 3 ? epoll_pwait(ep, &ev, 1, 60000, open1)
-                     : (int)syscall(441 /* epoll_pwait2 */, ep, &ev, 1, &minute, open1, 8);
+                     : (int)syscall(441 /* epoll_pwait2 */, ep, &ev, 1, &minute, open1,
+                                    (size_t)8);
         close(ep);
         return n;
     case 5:
         return ring < 0 ? sigsuspend(open1)
-                        : (int)syscall(SYS_io_uring_enter, ring, 0, 1, 1 /* events */, open1, 8);
+                        : (int)syscall(SYS_io_uring_enter, ring, 0, 1, 1 /* events */, open1,
+                                       (size_t)8);
     default:
         ext.mask = (uintptr_t)open1;
         ext.size = 8;
