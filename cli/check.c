@@ -68,7 +68,7 @@ static const char *plural(uint64_t n)
 
 // clang-format off
 static const struct option rows[] = {
-    { "--strict", NULL, "treat warnings as faults", OPTION_SET, FIELD(strict) },
+    { "--strict", NULL, "treat warnings as errors", OPTION_SET, FIELD(strict) },
     { "--all", NULL, "print every occurrence, not ten of each kind", OPTION_SET, FIELD(all) },
     { "--notes", NULL, "also print notes", OPTION_SET, FIELD(notes) },
     { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },

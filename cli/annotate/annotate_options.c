@@ -21,7 +21,7 @@ static const struct option rows[] = {
     { "--threshold", "=N",
       "Cachegrind: show functions with N % of the first sort event [0.1]; "
       "Callgrind: show functions until N % of it is shown [99]", OPTION_PERCENT, FIELD(threshold) },
-    { "--show-percs", "=yes|no", "shares of the totals behind the counts [yes]",
+    { "--show-percs", "=yes|no", "shares of the totals after the counts [yes]",
       OPTION_YES, FIELD(percs) },
     { "--auto", "=yes|no", "list the sources of the functions shown [yes]",
       OPTION_YES, FIELD(source) },

@@ -23,7 +23,7 @@ static const struct option rows[] = {
     { "--sort", "=A,B,C", "events to sort by [as in the profile]", OPTION_TEXT, FIELD(sort) },
     { "--threshold", "=N", "leave out differences below N % of the old total [0]",
       OPTION_PERCENT, FIELD(threshold) },
-    { "--show-percs", "=yes|no", "shares of the old totals behind the counts [yes]",
+    { "--show-percs", "=yes|no", "shares of the old totals after the counts [yes]",
       OPTION_YES, FIELD(percs) },
     { "--inclusive", "=yes|no", "functions with what they call [no]",
       OPTION_YES, FIELD(inclusive) },

@@ -12,7 +12,7 @@
 
 enum { MB = 1 << 20 };
 
-// A number of bytes, with K, M or G behind it.
+// A number of bytes, with K, M or G after it.
 static void max_size(void *field, const struct option *o, const char *value)
 {
     struct report *r = field;
@@ -21,7 +21,7 @@ static void max_size(void *field, const struct option *o, const char *value)
     char *digits = xasprintf("%.*s", (int)(unit ? n - 1 : n), value);
 
     if (!n || !util_number(digits, UINT64_MAX >> 30, &r->max_size) || r->max_size == 0)
-        die(UTIL_USAGE, "%s=%s: must be a number of bytes, with K, M or G behind it", o->name,
+        die(UTIL_USAGE, "%s=%s: must be a number of bytes, with K, M or G after it", o->name,
             value);
     free(digits);
     if (unit)

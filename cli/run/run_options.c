@@ -219,12 +219,12 @@ static const struct option rows[] = {
       "fixed sequence [native]", OPTION_CHOICE },
     { FLAG(NO_VDSO), YES_NO, "let the program find the vDSO [yes]", OPTION_NO },
     { "--symbol-cache", "=FOLDER|no",
-      "where functions and lines of modules are kept for later runs "
+      "the folder of the cache of functions and lines "
       "[$XDG_CACHE_HOME/quern, or ~/.cache/quern]", OPTION_TEXT, FIELD(symbol_cache) },
     { "--translation-cache", "=FOLDER|no",
-      "where translated code is kept for later runs of the program "
+      "the folder of the cache of translated code "
       "[$XDG_CACHE_HOME/quern, or ~/.cache/quern]", OPTION_TEXT, FIELD(translation_cache) },
-    { "--spool-dir", "=FOLDER", "where the counters live during the run [beside the profile]",
+    { "--spool-dir", "=FOLDER", "the folder of the counters during the run [beside the profile]",
       OPTION_TEXT, FIELD(spool_dir) },
     { .kind = OPTION_HEADING, .help = "Switches for testing the engine; none changes a count" },
     { FLAG(NO_CHAIN), NULL, "never link blocks", OPTION_SET },
@@ -233,14 +233,14 @@ static const struct option rows[] = {
     { FLAG(NO_WAY_SEARCH), NULL,
       "call it for every reference that misses the first way of its set", OPTION_SET },
     { "--replay", "=off|inline|process|split|auto",
-      "simulate caches and branches at each reference, or record and simulate in batches: each "
-      "thread its own, or where there are two processors another process meanwhile, with the "
-      "thread doing the last level while it waits (split); auto: what is fastest on this machine "
+      "off: simulate caches and branches at each reference; else record references and simulate "
+      "them in batches: inline, in the thread that recorded them; process, in another process; "
+      "split, the same, and a thread that waits simulates LL; auto, the fastest on this machine "
       "[auto]",
       OPTION_CHOICE, FIELD(replay) },
     { FLAG(SMALL_BUFFERS), NULL,
-      "with --replay, record into buffers of 16 KiB, not 512; without caches, look which blocks "
-      "are executed from the first on, in buffers of 4 KiB, not 64", OPTION_SET },
+      "with --replay, record into buffers of 16 KiB, not 512; without caches, search for hot "
+      "blocks from the start, in buffers of 4 KiB, not 64", OPTION_SET },
     { FLAG(NO_VALUES), NULL, "with --replay, record the address of each reference", OPTION_SET },
     { FLAG(NO_SUPERBLOCKS), NULL, "never merge consecutive blocks", OPTION_SET },
     { FLAG(NO_FORMS), NULL, "decode every instruction anew", OPTION_SET },

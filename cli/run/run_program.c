@@ -132,7 +132,7 @@ static char *check_elf(int fd, const Elf64_Ehdr *h, size_t got, uint64_t size, c
     if (fault)
         goto out;
     if (!load)
-        fault = xasprintf("%s: an ELF file with nothing to load", path);
+        fault = xasprintf("%s: an ELF file without a loadable segment", path);
     else if (interp)
         fault = check_interpreter(path, interp);
 out:

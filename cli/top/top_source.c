@@ -230,7 +230,7 @@ static void say_state(struct top *t, const char *name)
                  name);
     else if (t->text[0]->changed || t->text[1]->changed)
         snprintf(t->say, sizeof(t->say),
-                 "%s: changed after the profile was written: lines may be others",
+                 "%s: changed after the profile was written: lines may differ",
                  t->text[0]->changed ? t->text[0]->path : t->text[1]->path);
 }
 

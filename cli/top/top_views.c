@@ -281,7 +281,7 @@ static void make_groups(struct top *t)
     order_groups(t, &g);
     add_groups(t, &g, CORE_NONE, 0);
     if (!t->rows)
-        say(t, t->group == GROUP_CYCLE ? "No function calls itself by way of others."
+        say(t, t->group == GROUP_CYCLE ? "No function calls itself through others."
                                        : "No function is left by the filter.");
     free(g.order);
     free(g.first);

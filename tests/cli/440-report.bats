@@ -15,7 +15,7 @@ setup() {
     for size in 0 '' K 12x -1 1T 18014398509481984G; do
         quern report --max-size="$size" "$CALLS"
         [ "$status" = 2 ]
-        same "$messages" "quern: --max-size=$size: must be a number of bytes, with K, M or G behind it"
+        same "$messages" "quern: --max-size=$size: must be a number of bytes, with K, M or G after it"
     done
     same "$(ls)" ""
 }
