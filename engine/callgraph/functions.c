@@ -228,7 +228,7 @@ static void match_shown(const char *module)
     } else if (!told) {
         told = true;
         engine_msg("warning: patterns of options are held against mangled names alone, in %s and "
-                   "perhaps others: error %ld; told once",
+                   "perhaps others: error %ld; warned once",
                    module, -fd);
     }
     r.nameds = 0;

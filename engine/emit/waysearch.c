@@ -171,7 +171,7 @@ static u64 make(struct waysearch *w, const char *name, enum stub miss, bool inli
     else
         to_c(&a, w, STUB_D1_SLOW);
     if (a.full)
-        engine_die("no room for a stub that searches ways");
+        engine_die("no space for a stub that searches ways");
     region_made(x86_here(&a));
     dump_stub(name, (u64)a.start, (u64)(a.p - a.start));
     return (u64)a.start;

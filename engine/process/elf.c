@@ -61,11 +61,11 @@ static enum elf_kind examine_segments(struct elf_file *f)
             f->exec_stack = p->flags & PF_X;
         if (p->type == PT_INTERP && !f->has_interp) {
             if (p->filesz < 2 || p->filesz > sizeof(f->interp))
-                return broken(f, "the name of its interpreter has an impossible length");
+                return broken(f, "the name of its interpreter has an invalid length");
             if (!read_exact(f->fd, f->interp, p->filesz, p->offset))
                 return broken(f, "it is truncated: the name of its interpreter is missing");
             if (f->interp[p->filesz - 1])
-                return broken(f, "the name of its interpreter does not end");
+                return broken(f, "the name of its interpreter is not terminated");
             f->has_interp = true;
         }
         if (p->type != PT_LOAD)
@@ -73,11 +73,11 @@ static enum elf_kind examine_segments(struct elf_file *f)
         if (p->filesz > p->memsz)
             return broken(f, "a segment is larger in the file than in memory");
         if (p->vaddr >= TASK_SIZE || p->memsz > TASK_SIZE || p->vaddr > TASK_SIZE - p->memsz)
-            return broken(f, "a segment lies outside the address space");
+            return broken(f, "a segment is outside the address space");
         if (p->filesz && (p->vaddr - p->offset) % PAGE_SIZE)
             return broken(f, "a segment is not aligned to pages");
         if (p->offset + p->filesz < p->offset)
-            return broken(f, "a segment lies outside the file");
+            return broken(f, "a segment is outside the file");
         if (!p->memsz)
             continue;
         if (PAGE_DOWN(p->vaddr) < low)
@@ -88,7 +88,7 @@ static enum elf_kind examine_segments(struct elf_file *f)
             f->align = p->align;
     }
     if (low >= high)
-        return broken(f, "it has nothing to load");
+        return broken(f, "it has no loadable segment");
     f->low = low;
     f->high = high;
     return ELF_LOADABLE;
@@ -132,7 +132,7 @@ static enum elf_kind examine(struct elf_file *f)
     if (h.type != ET_EXEC && h.type != ET_DYN)
         return broken(f, "it is an ELF file, but not an executable");
     if (h.phentsize != sizeof(struct elf_phdr))
-        return broken(f, "its program headers have an impossible size");
+        return broken(f, "its program headers have an invalid size");
     if (h.phnum < 1 || h.phnum > ELF_PHDRS_MAX)
         return broken(f, "it has no program headers, or too many");
     if (!read_exact(f->fd, f->phdr, h.phnum * sizeof(struct elf_phdr), h.phoff))
@@ -150,7 +150,7 @@ static enum elf_kind examine(struct elf_file *f)
         for (u32 i = 0; i < f->phnum; i++)
             if (f->phdr[i].type == PT_LOAD && f->phdr[i].filesz &&
                 f->phdr[i].offset + f->phdr[i].filesz > (u64)st.st_size)
-                return broken(f, "it is truncated: a segment lies behind the end of the file");
+                return broken(f, "it is truncated: a segment extends past the end of the file");
     return ELF_LOADABLE;
 }
 
@@ -238,7 +238,7 @@ long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_no
     if (f->dynamic) {
         long room = find_room(f, hint);
         if (sys_failed(room)) {
-            *why = "there is no room for it in the address space";
+            *why = "the address space has no free range of its size";
             return room;
         }
         bias = (u64)room - f->low;
@@ -249,9 +249,10 @@ long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_no
             sys_mmap(f->low, f->high - f->low, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         if (sys_failed(got) || (u64)got != f->low) {
-            *why = got == -EPERM
-                       ? "it wants addresses that the system does not give (vm.mmap_min_addr)"
-                       : "the addresses that it is linked for are taken";
+            *why =
+                got == -EPERM
+                    ? "it is linked for addresses that the system does not permit (vm.mmap_min_addr)"
+                    : "the addresses that it is linked for are already mapped";
             return sys_failed(got) ? got : -EEXIST;
         }
         sys_munmap(f->low, f->high - f->low);

@@ -93,7 +93,7 @@ static bool resolve(struct plan *p, int fd, const char **why)
         if (p->file.kind != ELF_SCRIPT)
             break;
         if (p->levels == LEVELS_MAX) {
-            *why = "too many scripts are interpreted by scripts";
+            *why = "the chain of #! interpreters is too long";
             break;
         }
         struct elf_script *s = &p->script[p->levels];

@@ -217,7 +217,7 @@ static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *))
     x86_land(&a, body);
     make(&a);
     if (a.full || a.p > (u8 *)arena_head(next))
-        engine_die("no room for the replay of calls");
+        engine_die("no space for the replay of calls");
     return at;
 }
 
@@ -917,7 +917,7 @@ static u8 *make(struct maker *m, const struct record_block *b, struct arena_spac
     if (m->nlook_up)
         look_up(&m->code);
     if (m->code.full)
-        engine_die("no room for the replay of a block at 0x%lx", b->pc);
+        engine_die("no space for the replay of a block at 0x%lx", b->pc);
     return m->code.p;
 }
 

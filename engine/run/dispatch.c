@@ -130,7 +130,7 @@ static struct fragment *find(struct thread *t)
             return NULL;
         }
         if (tries > 4)
-            engine_die("no room for a block in an empty code cache (--cache-size is too small)");
+            engine_die("no space for a block in an empty code cache (--cache-size is too small)");
         flush(t);
     }
 }

@@ -163,7 +163,7 @@ static u64 cache_limit(void)
 
     long probe = sys_mmap(0, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(probe))
-        engine_die("cannot find room for the code cache: error %ld", -probe);
+        engine_die("no space for the code cache: error %ld", -probe);
     sys_munmap((u64)probe, PAGE_SIZE);
     return (u64)probe + PAGE_SIZE;
 }

@@ -166,7 +166,7 @@ void stack_pin(struct start *s, const char *env, u64 bytes)
     if (p.dense < p.at || !make((u64)sp - PAGE_SIZE)) {
         engine_msg("warning: the stack cannot have a fixed address: %s",
                    p.dense < p.at ? "arguments and environment are too long"
-                                  : "something else lies there");
+                                  : "its addresses are already mapped");
         return;
     }
     argv = (char **)(sp + 1);

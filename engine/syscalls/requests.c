@@ -109,7 +109,7 @@ static void toggle(struct thread *t)
         return;
     told = true;
     engine_msg("warning: CALLGRIND_TOGGLE_COLLECT is followed with --collect-atstart=no or "
-               "--toggle-collect alone; told once");
+               "--toggle-collect alone; warned once");
 }
 
 // A monitor command, as a debugger's user would type it. 0: done; 1: not a command.

@@ -26,7 +26,7 @@ static void warn(const struct insn *in)
         return;
     engine_msg(
         "warning: the instruction at 0x%lx of %s (offset 0x%lx) needs %s, which --cpu=%s has "
-        "not: it is executed all the same, and the counts are those of this machine; told "
+        "not: it is executed all the same, and the counts are those of this machine; warned "
         "once",
         in->pc, *path ? path : "generated code", in->pc - m->start + m->offset,
         isa_word(in->feature), spooler_string(spool->s_cpu));

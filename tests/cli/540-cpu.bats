@@ -167,7 +167,7 @@ END_S
     [ "$status" = 3 ]
     same "$(grep warning <<< "$messages")" "==PID== warning: the instruction at 0x401000 of $PWD/prog \
 (offset 0x1000) needs popcnt, which --cpu=x86-64 has not: it is executed all the same, and the counts \
-are those of this machine; told once"
+are those of this machine; warned once"
     quern run --cpu=x86-64,popcnt -o out ./prog
     same "$(grep -c warning <<< "$messages")" 0
     quern run -q --cpu=x86-64 -o out true

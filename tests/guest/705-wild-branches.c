@@ -2,7 +2,7 @@
 //
 // Branches to addresses that cannot be fetched: page zero, a data page, a hole, the kernel's half,
 // and addresses that are not canonical. The handler must see the same fault as natively.
-// (A jump to ~0 once ended the program with "no room for a block", and a non-canonical address
+// (A jump to ~0 once ended the program with "no space for a block", and a non-canonical address
 // gave another fault.)
 #include <setjmp.h>
 #include <signal.h>

@@ -544,7 +544,7 @@ static void test_demangled(void **state)
     assert_string_equal(told(), "0 10 20 30 40 50 60");
     snprintf(expected, sizeof(expected),
              "warning: patterns of options are held against mangled names alone, in %s and perhaps "
-             "others: error 12; told once\n",
+             "others: error 12; warned once\n",
              file);
     assert_string_equal(message(), expected);
     told();

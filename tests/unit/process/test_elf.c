@@ -200,7 +200,7 @@ static void no_room(void **state)
     image.p[1].p_memsz = 0x7fff00000000;
     int fd = opened();
     assert_int_equal(elf_map(&file, 0x40000000, &at, note, &why), -ENOMEM);
-    assert_string_equal(why, "there is no room for it in the address space");
+    assert_string_equal(why, "the address space has no free range of its size");
     close(fd);
     fresh();
     image.h.e_type = ET_EXEC;
@@ -212,7 +212,7 @@ static void no_room(void **state)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     assert_ptr_equal(taken, (void *)0x40002000);
     assert_int_equal(elf_map(&file, 0, &at, note, &why), -EEXIST);
-    assert_string_equal(why, "the addresses that it is linked for are taken");
+    assert_string_equal(why, "the addresses that it is linked for are already mapped");
     munmap(taken, 4096);
     noted[0] = 0;
     assert_int_equal(elf_map(&file, 0, &at, note, &why), 0);

@@ -1139,7 +1139,7 @@ static void test_start_refused(void **state)
     } bad[] = { { "bare", "its #! line names no interpreter" },
                 { "lost", "the interpreter of its #! line does not exist" },
                 { "denied", "the interpreter of its #! line cannot be executed" },
-                { "s6", "too many scripts are interpreted by scripts" },
+                { "s6", "the chain of #! interpreters is too long" },
                 { "foreign", "it is a 32-bit program; only 64-bit programs can be profiled" } };
     char *none[] = { NULL };
 

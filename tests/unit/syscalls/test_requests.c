@@ -360,7 +360,7 @@ static void test_toggle(void **state)
     tb_config.counts = true;
     request(CT(2), 0, 0);
     assert_string_equal(message(), "warning: CALLGRIND_TOGGLE_COLLECT is followed with "
-                                   "--collect-atstart=no or --toggle-collect alone; told once\n");
+                                   "--collect-atstart=no or --toggle-collect alone; warned once\n");
     request(CT(2), 0, 0);
     assert_string_equal(message(), "");
 }
