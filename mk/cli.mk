@@ -71,7 +71,8 @@ $(QUERN) $(QUICK):
 $(CLI_LINKS:%=$(BUILD)/bin/%): $(QUERN)
 	$(Q)ln -sfn quern $@
 
-$(CLI_COMPLETE): $(BUILD)/share/%: $(QUERN)
+# $(QUERN) executes $(WHOLE), which prints them.
+$(CLI_COMPLETE): $(BUILD)/share/%: $(QUERN) $(WHOLE)
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)$(QUERN) --completion $(patsubst %-completion,%,$(firstword $(subst /, ,$*))) >$@

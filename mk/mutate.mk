@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# `make mutate`: which faults no test finds (docs/design/050-tests-that-bite.md). A test of a folder
+# `make mutate`: which faults no test finds (docs/design/050-mutation-tests.md). A test of a folder
 # is one whose numbers are known from that folder alone: a fault in profile/ that only a comparison
 # with another tool would find is a survivor. The copies of the tree need lists of other fragments,
 # which are complete only when the recipe is expanded.
