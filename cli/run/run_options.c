@@ -234,8 +234,9 @@ static const struct option rows[] = {
       "call it for every reference that misses the first way of its set", OPTION_SET },
     { "--replay", "=off|inline|process|split|auto",
       "off: simulate caches and branches at each reference; else record references and simulate "
-      "them in batches: inline, in the thread that recorded them; process, in another process; "
-      "split, the same, and a thread that waits simulates LL; auto, the fastest on this machine "
+      "them in batches: inline, in the thread that recorded them; with two processors also "
+      "process, in another process, and split, the same, but a thread that waits simulates LL; "
+      "auto, the fastest on this machine "
       "[auto]",
       OPTION_CHOICE, FIELD(replay) },
     { FLAG(SMALL_BUFFERS), NULL,
