@@ -236,8 +236,7 @@ static const struct option rows[] = {
       "off: simulate caches and branches at each reference; else record references and simulate "
       "them in batches: inline, in the thread that recorded them; with two processors also "
       "process, in another process, and split, the same, but a thread that waits simulates LL; "
-      "auto, the fastest on this machine "
-      "[auto]",
+      "auto, the fastest on this machine [auto]",
       OPTION_CHOICE, FIELD(replay) },
     { FLAG(SMALL_BUFFERS), NULL,
       "with --replay, record into buffers of 16 KiB, not 512; without caches, search for hot "

@@ -249,10 +249,9 @@ long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_no
             sys_mmap(f->low, f->high - f->low, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         if (sys_failed(got) || (u64)got != f->low) {
-            *why =
-                got == -EPERM
-                    ? "it is linked for addresses that the system does not permit (vm.mmap_min_addr)"
-                    : "the addresses that it is linked for are already mapped";
+            *why = got == -EPERM
+                       ? "it is linked for addresses that the system forbids (vm.mmap_min_addr)"
+                       : "the addresses that it is linked for are already mapped";
             return sys_failed(got) ? got : -EEXIST;
         }
         sys_munmap(f->low, f->high - f->low);
