@@ -171,8 +171,8 @@ static bool blocks_are_sound(const struct pcachefile_head *h, const u8 *at)
     return block_is_sound(h, f->block, f->counter) && f->own < h->counters;
 }
 
-// The packed fragment i may be revived if it is a member of a group: code in writable memory and code
-// without counters depend on what the file does not have.
+// The packed fragment i may be revived if it is a member of a group: code in writable memory and
+// code without counters depend on what the file does not have.
 static bool member_is_sound(u32 i, const u8 *at)
 {
     return !loaded.member[i] || !(((const struct fragment *)at)->flags & NEVER_MEMBER);
