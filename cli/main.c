@@ -144,6 +144,7 @@ int main(int argc, char **argv)
     const struct command *c = find_own(argc > 0 ? util_basename(argv[0]) : "quern");
     const char *word = argc > 1 ? argv[1] : "";
 
+    util_wait_children();
     if (c)
         return c->run(argc, argv);
     if (argc < 2) {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,22 @@ char *util_self(void)
         die(UTIL_USAGE, "/proc/self/exe: %s; /proc must be mounted", strerror(errno));
     path[n] = '\0';
     return xstrdup(path);
+}
+
+static struct sigaction children; // what the caller had set for SIGCHLD
+static bool children_changed;
+
+void util_wait_children(void)
+{
+    struct sigaction wait = { .sa_handler = SIG_DFL };
+
+    children_changed = sigaction(SIGCHLD, &wait, &children) == 0;
+}
+
+void util_pass_children(void)
+{
+    if (children_changed)
+        sigaction(SIGCHLD, &children, NULL);
 }
 
 int util_write_all(int fd, const void *buf, size_t size)

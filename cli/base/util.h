@@ -56,6 +56,12 @@ char *util_shell_word(char *to, const char *word);
 // The running program's own file, absolute. The caller frees it.
 char *util_self(void);
 
+// A caller may ignore SIGCHLD, and then nobody can wait for a child. From util_wait_children() on
+// children are waited for; util_pass_children(), before an exec of the client, gives back what the
+// caller had set.
+void util_wait_children(void);
+void util_pass_children(void);
+
 // 0 or -errno. Writes everything, goes on after EINTR.
 int util_write_all(int fd, const void *buf, size_t size);
 

@@ -428,6 +428,7 @@ void run_start(const struct run_options *options, char **given)
     client[0] = engine;
     client[1] = number;
     memcpy(client + 2, program.argv, n * sizeof(*client));
+    util_pass_children();
     execv(engine, client);
     e = errno;
     if (tree)
