@@ -256,8 +256,8 @@ static void test_leave_plt(void **state)
     assert_int_equal(has(&d, sizeof(d)), 2);
 }
 
-// The key of a return's frame is the target plus the stack pointer before the return: the bytes that
-// the return has popped are subtracted.
+// The key of a return's frame is the target plus the stack pointer before the return: the bytes
+// that the return has popped are subtracted.
 static void test_key(void **state)
 {
     (void)state;
