@@ -528,7 +528,7 @@ static void faults(int signal)
 static void test_locks_forgotten(void **state)
 {
     (void)state;
-    tb_config.defer = false;
+    tb_config.recording = false;
     ll_share();
     signal(SIGSEGV, faults);
     alarm(20);
