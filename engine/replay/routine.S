@@ -649,7 +649,12 @@ routine_miss_i1_two:
 // rcx: the set's first way, edx := the way to fill. Changes r9 and r14.
     .set D1_LAST_ONCE, 0x40000000
     .macro FILL_IN_ORDER ways
-    lea r14, [r12 + rcx * (32 / \ways) + TA_D1_ORDER]
+    // Literal scales: clang takes no notice of an index whose scale is an expression.
+    .if \ways == 8
+    lea r14, [r12 + rcx * 4 + TA_D1_ORDER]
+    .else
+    lea r14, [r12 + rcx * 2 + TA_D1_ORDER]
+    .endif
 64: mov edx, [r14 + 24]
     dec edx
     js 66f
@@ -960,8 +965,10 @@ routine_avx2_i1_\ways:
     mov edx, ecx
     shr edx, 1
     mov r14, [r12 + rdx + TA_I1_NEXT]
+    .elseif \ways == 8
+    mov r14, [r12 + rcx + TA_I1_NEXT]
     .else
-    mov r14, [r12 + rcx * (8 / \ways) + TA_I1_NEXT]
+    mov r14, [r12 + rcx * 2 + TA_I1_NEXT]
     .endif
     LL_PREFETCH
     I1_FILL_WAY \ways, \log

@@ -197,8 +197,8 @@ static void test_in_the_way(void **state)
                      (long)there);
     *(u64 *)there = 4711;
     stack_pin(&s, NULL, 0);
-    assert_string_equal(message(), "warning: the stack cannot have a fixed address: something else "
-                                   "lies there\n");
+    assert_string_equal(message(), "warning: the stack cannot have a fixed address: its addresses "
+                                   "are already mapped\n");
     assert_ptr_equal(s.argv, vector);
     assert_null(s.sp);
     assert_int_equal(*(u64 *)there, 4711);
