@@ -440,13 +440,13 @@ static void try_filter(struct top *t)
 
 static bool find_next(struct top *t)
 {
-    size_t n = strlen(t->find);
+    size_t n = strlen(t->find),
+           rows = t->here.view == TOP_SOURCE ? t->rows : 0; // others have no row
 
-    for (size_t i = 1; n && i <= t->rows; i++) {
-        size_t at = (t->here.at + i) % t->rows;
+    for (size_t i = 1; n && i <= rows; i++) {
+        size_t at = (t->here.at + i) % rows;
         const struct top_row *r = &t->row[at];
-        if (t->here.view == TOP_SOURCE && r->kind == ROW_LINE && r->text_size >= n &&
-            memmem(r->text, r->text_size, t->find, n)) {
+        if (r->kind == ROW_LINE && r->text_size >= n && memmem(r->text, r->text_size, t->find, n)) {
             t->here.at = at;
             return true;
         }

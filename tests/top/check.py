@@ -283,13 +283,17 @@ def real_source():
         faults.append(t.text())
     for row in all_rows(t):
         m = re.match(r" *(?:([\d,]+) +\S+% )? *(?:\d+(?: [ .:+#](?: (.*))?)?|-> (\S+)  \(([\d,]+x)\))$", row)
-        if not m:
+        nowhere = re.match(r" *([\d,]+) +\S+% +- [ .:+#] \(no line\)$", row) # of clang
+        if nowhere:
+            got.append((nowhere.group(1), "=> (no line)"))
+        elif not m:
             faults.append("no row: " + row)
         elif m.group(3):
             got.append((m.group(1), "=> %s (%s)" % m.group(3, 4)))
         else:
             got.append((m.group(1) or "", m.group(2) or ""))
     short = [(n, re.sub(r"^=> .*:(.*?)(?: \[.*\])? (\(.*\))$", r"=> \1 \2", text)) for n, text in wanted]
+    short = [(n, re.sub(r"^<counts for unidentified lines in .*>$", "=> (no line)", text)) for n, text in short]
     with open(SOURCE, encoding="utf-8") as f:
         lines = f.read().splitlines()
     if [text for _, text in got if not text.startswith("=>")] != [line.rstrip() for line in lines]:
