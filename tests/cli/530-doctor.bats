@@ -107,12 +107,12 @@ no  symbols of libc $PWD/libc.so.6: no names of functions, no lines; ${install-}
     gcc -w -D_GNU_SOURCE -shared -fPIC -o full.so full.c
     BLOCKS=2048 LD_PRELOAD=$PWD/full.so quern doctor
     same "$(grep counters <<< "$output")" \
-        "ok  counters here   a file that is almost empty can be made in this folder
+        "ok  counters here   this folder can hold the sparse file for them
 ok  counters, stat  can be in memory"
     BLOCKS=2050 LD_PRELOAD=$PWD/full.so quern doctor
     [ "$status" = 1 ]
-    same "$(grep counters <<< "$output")" "no  counters here   no file for them in this folder: \
-it does not leave out what is empty (1025 KiB were taken); --spool-dir= names another
-no  counters, stat  not in memory: it does not leave out what is empty (1025 KiB were taken); \
+    same "$(grep counters <<< "$output")" "no  counters here   this folder cannot hold a file for them: \
+sparse files do not work (an empty one takes 1025 KiB); --spool-dir= names another folder
+no  counters, stat  cannot be in memory: sparse files do not work (an empty one takes 1025 KiB); \
 \`quern stat\` cannot run"
 }
