@@ -360,6 +360,12 @@ static _Noreturn void dispatch_syscall_finished(struct thread *t)
         own->cut.result = (s64)t->regs[R_RAX];
         restart_call(t);
     }
+    if (UNLIKELY(syscalls_woken_in_vain(t))) {
+        own->again = AGAIN_RESTARTED;
+        t->regs[R_RAX] = t->sc_post - 1;
+        t->pc = t->sc_next - 2;
+        restart_call(t);
+    }
     own->again = AGAIN_NOT;
     t->regs[R_RCX] = t->sc_next;
     t->pc = t->sc_next;

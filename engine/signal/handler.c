@@ -108,8 +108,8 @@ static void call_complete(struct thread *t, struct k_ucontext *uc, const struct 
 
 static void call_not_made(struct thread *t, struct k_ucontext *uc)
 {
-    // A call that is made for its rest (AGAIN_REST) ends instead, with the part that is done.
-    if (t->sc_post && thread_own(t)->again != AGAIN_REST)
+    // If the call was interrupted before, control_call() decides how it ends.
+    if (t->sc_post && thread_own(t)->again == AGAIN_NOT)
         deliver_call_over(t);
     resume_at(t, uc, reentry_resume);
 }

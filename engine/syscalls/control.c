@@ -177,13 +177,29 @@ static bool any_due(struct thread *t, bool *ends)
     return any;
 }
 
+// Has a signal arrived meanwhile that the call waits for, or that the call's own mask lets in? The
+// kernel does not know of it: the engine has it.
+static bool awaited_signal_is_here(const struct thread *t)
+{
+    const struct signal_state *s = t->sig;
+    u64 here = mask_held(t);
+
+    if (s->async.full)
+        here |= SIGBIT(s->async.info.signo);
+    return (here & s->awaited) || (s->temp_mask_set && (here & ~s->temp_mask & s->mask));
+}
+
 static enum control_call make_again(struct thread *t)
 {
     // Comes back here if a signal arrives before the kernel has the call.
     waits_shorten(t);
     stop_clear(t, STOP_SIGNAL);
     mask_open(t);
-    return CONTROL_AGAIN;
+    // From here on an arrival sets STOP_SIGNAL, which the gate sees.
+    if (thread_own(t)->again == AGAIN_REST || !awaited_signal_is_here(t))
+        return CONTROL_AGAIN;
+    thread_own(t)->again = AGAIN_NOT;
+    return CONTROL_ANEW;
 }
 
 // The part that was done cannot be repeated: a signal of the client ends the call with that result,

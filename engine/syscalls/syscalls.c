@@ -430,6 +430,20 @@ static void awaited_came(const struct thread *t)
         clientmem_write(at, &sent, sizeof(sent));
 }
 
+// The kernel may wake one thread for a signal of the process and give it to another one that
+// returns to the client first. It does so for threads that both let the signal in: for SIGNAL_SYNC
+// all of them, also where the client blocks it and natively none would have been woken. A wait that
+// the kernel does not restart by itself then fails without a signal: sigtimedwait, epoll_wait,
+// semtimedop, io_getevents, io_uring_enter.
+bool syscalls_woken_in_vain(const struct thread *t)
+{
+    const struct signal_state *s = t->sig;
+
+    if (!t->sc_post || t->regs[R_RAX] != (u64)-EINTR || t->sc_post - 1 == SYS_close)
+        return false;
+    return ((s->temp_mask_set ? s->temp_mask : s->mask) & SIGNAL_SYNC) && !mask_is_due(t);
+}
+
 void syscalls_done(struct thread *t)
 {
     u32 nr = (u32)(t->sc_post - 1);

@@ -22,6 +22,10 @@ void syscalls_slow(struct thread *t);
 // After a call made by gate_call(), result in regs[0].
 void syscalls_done(struct thread *t);
 
+// Before syscalls_done(): whether the call ended with EINTR only because another thread's signal
+// woke this one. Make it again then.
+bool syscalls_woken_in_vain(const struct thread *t);
+
 // modify_ldt, for both the 64-bit and the 32-bit call.
 long syscalls_modify_ldt(struct thread *t, u64 func, u64 at, u64 bytes);
 
