@@ -123,9 +123,9 @@ static void caches(struct doctor *d)
     char *sentence;
 
     run_cache_detect(&c);
-    fits[0] = run_cache_fit(&c.i1.g, "I1");
-    fits[1] = run_cache_fit(&c.d1.g, "D1");
-    fits[2] = run_cache_fit(&c.ll.g, "LL");
+    fits[0] = run_cache_fit(&c.i1.g, false, "I1");
+    fits[1] = run_cache_fit(&c.d1.g, false, "D1");
+    fits[2] = run_cache_fit(&c.ll.g, true, "LL");
     sentence = run_cache_sentence(&c);
     say(d, GOOD, "caches", "%s", sentence + strlen("Caches: "));
     for (int i = 0; i < 3; i++) {

@@ -25,6 +25,17 @@ static uint64_t nearest_power_of_two(uint64_t n)
 
 int sim_geometry_check(const struct sim_geometry *g)
 {
+    int fault = sim_geometry_check_last(g);
+
+    if (fault != SIM_GEOMETRY_OK)
+        return fault;
+    if (!is_power_of_two(g->size / ((uint64_t)g->line * g->assoc)))
+        return SIM_GEOMETRY_SETS;
+    return SIM_GEOMETRY_OK;
+}
+
+int sim_geometry_check_last(const struct sim_geometry *g)
+{
     uint64_t set_bytes = (uint64_t)g->line * g->assoc;
 
     if (!g->size || !g->assoc || !g->line)
@@ -37,8 +48,6 @@ int sim_geometry_check(const struct sim_geometry *g)
         return SIM_GEOMETRY_SMALL;
     if (g->size % set_bytes)
         return SIM_GEOMETRY_MULTIPLE;
-    if (!is_power_of_two(g->size / set_bytes))
-        return SIM_GEOMETRY_SETS;
     return SIM_GEOMETRY_OK;
 }
 
@@ -151,13 +160,12 @@ bool sim_narrow_fits(const struct sim_geometry *g, uint32_t bits)
     uint32_t sets = g->size / g->line / g->assoc;
     uint32_t shift = (uint32_t)__builtin_ctz(g->line) + (uint32_t)__builtin_ctz(sets);
 
-    // the largest tag is one more than the largest quotient
-    return bits < shift + 32;
+    return bits <= shift + SIM_NARROW_HIGH_BITS;
 }
 
 static uint32_t narrow_stride(uint32_t assoc)
 {
-    if (assoc <= 8 || assoc > 32)
+    if (assoc > 32)
         return assoc;
     return assoc <= 16 ? 16 : 32;
 }
@@ -173,23 +181,30 @@ void sim_narrow_init_zeroed(struct sim_narrow *c, const struct sim_geometry *g, 
 {
     uint32_t sets = g->size / g->line / g->assoc;
 
+    uint32_t k = (uint32_t)__builtin_ctz(sets);
+
     c->tags = storage;
-    c->set_mask = sets - 1;
+    c->low_mask = (1u << k) - 1;
     c->low = g->line - 1;
+    c->sets = sets;
     c->assoc = g->assoc;
     c->stride = narrow_stride(g->assoc);
     c->line_shift = (uint32_t)__builtin_ctz(g->line);
-    c->tag_shift = c->line_shift + (uint32_t)__builtin_ctz(sets);
+    c->high_shift = c->line_shift + k;
+    c->odd = sets >> k;
+    // magic is from 2^31 to 2^32, exclusive: of 32 bits.
+    c->magic_shift = c->odd == 1 ? 31 : 63 - (uint32_t)__builtin_clz(c->odd);
+    c->magic = (uint32_t)((UINT64_C(1) << c->magic_shift) / c->odd + (c->odd != 1));
 }
 
 void sim_narrow_widen(const struct sim_narrow *from, struct sim_cache *to)
 {
-    for (uint64_t set = 0; set <= from->set_mask; set++) {
+    for (uint64_t set = 0; set < from->sets; set++) {
         for (uint32_t way = 0; way < from->assoc; way++) {
             uint64_t tag = from->tags[set * from->stride + way];
+            uint64_t line = (tag - 1) * from->sets + set;
 
-            to->tags[set * to->stride + way] =
-                tag ? (tag - 1) << from->tag_shift | set << from->line_shift | from->low : 0;
+            to->tags[set * to->stride + way] = tag ? line << from->line_shift | from->low : 0;
         }
     }
 }

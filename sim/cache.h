@@ -17,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Bytes. A geometry is valid when line is a power of two of at least SIM_LINE_MIN, size is a
-// multiple of line * assoc, and the number of sets, size / (line * assoc), is a power of two.
+// Bytes. A geometry is valid when line is a power of two of at least SIM_LINE_MIN, and size is a
+// multiple of line * assoc. The number of sets, size / (line * assoc), must be a power of two for a
+// first level (sim_geometry_check); a last level may have any (sim_geometry_check_last).
 struct sim_geometry {
     uint32_t size;
     uint32_t assoc;
@@ -38,15 +39,16 @@ enum sim_geometry_fault {
     SIM_GEOMETRY_SETS = -6      // the number of sets is not a power of two
 };
 
-// SIM_GEOMETRY_OK, or the first thing that is wrong with it.
+// SIM_GEOMETRY_OK, or the first thing that is wrong with it: for a first level, for a last level.
 int sim_geometry_check(const struct sim_geometry *g);
+int sim_geometry_check_last(const struct sim_geometry *g);
 
 // A sentence without a full stop for a result of sim_geometry_check; never NULL, static storage.
 const char *sim_geometry_reason(int fault);
 
-// The valid geometry that is nearest to what a processor reports; g itself if it is valid. The
-// rule, in this order: an invalid line size is replaced by the nearest power of two from
-// SIM_LINE_MIN on; the number of sets becomes the nearest power of two by ratio (half-way goes
+// The geometry, valid for a first level, that is nearest to what a processor reports; g itself if it
+// is valid. The rule, in this order: an invalid line size is replaced by the nearest power of two
+// from SIM_LINE_MIN on; the number of sets becomes the nearest power of two by ratio (half-way goes
 // down); the associativity becomes what then comes closest to the size (half-way goes up, at least
 // 1). So the capacity stays, exactly if the sets divide it, and the associativity changes: 480 MB
 // 16-way of 64-byte lines has 491520 sets; 524288 sets 15-way have the same 480 MB.
@@ -60,6 +62,9 @@ struct sim_geometry sim_geometry_nearest(const struct sim_geometry *g);
 // tags[set * stride + way] is 0 for an empty way, else the tag of the line in it; within a set the
 // ways are in order of use, and the empty ones come last. The engine's translated code reads and
 // reorders them, too (engine/emit/waysearch.c).
+//
+// A line is in set (its number) modulo (the number of sets). Only sim_cache_touch_last() and
+// sim_cache_ref_last() know caches whose number of sets is no power of two.
 struct sim_cache {
     uint64_t *tags;
     uint64_t set_mask; // sets - 1
@@ -107,6 +112,25 @@ static inline bool sim_cache_ref(struct sim_cache *c, uint64_t addr, uint32_t si
     return miss;
 }
 
+// The same two for any number of sets.
+static inline bool sim_cache_touch_last(struct sim_cache *c, uint64_t a)
+{
+    uint64_t *ways = c->tags + (a >> c->line_shift) % c->sets * c->stride;
+    uint64_t tag = a | c->low;
+
+    return ways[0] != tag && sim_cache_search(ways, c->assoc, tag);
+}
+
+static inline bool sim_cache_ref_last(struct sim_cache *c, uint64_t addr, uint32_t size)
+{
+    uint64_t end = addr + size - 1;
+    bool miss = sim_cache_touch_last(c, addr);
+
+    if ((addr ^ end) > c->low)
+        miss |= sim_cache_touch_last(c, end);
+    return miss;
+}
+
 // A reference larger than a line counts like one of line size; minline is the smallest line of
 // all the levels that are simulated, the instruction cache included.
 static inline uint32_t sim_clip(uint32_t size, uint32_t minline)
@@ -133,21 +157,35 @@ static inline uint32_t sim_cache_set(const struct sim_cache *c, uint64_t line_nu
 //
 // The same cache in half the memory: a tag is the line's number divided by the number of sets, plus
 // 1. For last-level caches, whose wider tags would not fit the host's own caches.
+//
+// Any number of sets is odd * 2^k. The low k bits of a line's number are those of its set; the bits
+// above, `high`, are divided by `odd`: the remainder is the upper part of the set, the quotient plus
+// 1 the tag. The division is a multiplication by magic, 2^magic_shift / odd rounded up, and a shift.
+// It is exact for high below 2^31 (SIM_NARROW_HIGH_BITS): with magic * odd = 2^magic_shift + e,
+// e < odd, the quotient is too large by high * e / (odd * 2^magic_shift), which must be less than
+// 1 / odd; and odd < 2^(magic_shift - 31).
 struct sim_narrow {
     uint32_t *tags; // as sim_cache's
-    uint64_t set_mask;
-    uint64_t low;
+    uint64_t low; // line - 1
+    uint32_t low_mask; // 2^k - 1
+    uint32_t sets;
     uint32_t assoc;
     uint32_t stride; // from set to set
     uint32_t line_shift;
-    uint32_t tag_shift; // of the address: line_shift plus the bits of the set
+    uint32_t high_shift; // of the address: line_shift plus k
+    uint32_t odd;
+    uint32_t magic;
+    uint32_t magic_shift;
 };
+
+#define SIM_NARROW_HIGH_BITS 31u
 
 // Whether every address below 2^bits has a tag of 32 bits.
 bool sim_narrow_fits(const struct sim_geometry *g, uint32_t bits);
 
-// Bytes of its storage. Sets of 9 to 32 ways are aligned to 64 bytes if the storage is, so that a
-// set does not share a line of the host's caches with another one.
+// Bytes of its storage. Sets of up to 16 ways are 64 bytes apart and sets of up to 32 ways 128, so
+// that a set is one or two lines of the host's caches, and one or two vectors; larger sets are
+// packed.
 size_t sim_narrow_bytes(const struct sim_geometry *g);
 
 // An empty cache in storage of sim_narrow_bytes() zeroed bytes, aligned to 4.
@@ -156,7 +194,22 @@ void sim_narrow_init_zeroed(struct sim_narrow *c, const struct sim_geometry *g, 
 // Whether the reference [addr, addr + size) has tags of 32 bits.
 static inline bool sim_narrow_can(const struct sim_narrow *c, uint64_t addr, uint32_t size)
 {
-    return (addr + size - 1) >> c->tag_shift < UINT32_MAX && addr + size - 1 >= addr;
+    uint64_t high = (addr + size - 1) >> c->high_shift;
+
+    return high >> SIM_NARROW_HIGH_BITS == 0 && addr + size - 1 >= addr;
+}
+
+// Where the line that holds address a is: its set and its tag. sim_narrow_can() holds.
+struct sim_narrow_place {
+    uint32_t set, tag;
+};
+static inline struct sim_narrow_place sim_narrow_place(const struct sim_narrow *c, uint64_t a)
+{
+    uint64_t high = a >> c->high_shift, quotient = high * c->magic >> c->magic_shift;
+    uint64_t upper = (high - quotient * c->odd) << (c->high_shift - c->line_shift);
+
+    return (struct sim_narrow_place){ (uint32_t)(upper | (a >> c->line_shift & c->low_mask)),
+                                      (uint32_t)quotient + 1 };
 }
 
 // As sim_cache_search, for tags of 32 bits.
@@ -164,12 +217,12 @@ bool sim_narrow_search(uint32_t *ways, uint32_t assoc, uint32_t tag);
 
 static inline bool sim_narrow_touch(struct sim_narrow *c, uint64_t a)
 {
-    uint32_t *ways = c->tags + (a >> c->line_shift & c->set_mask) * c->stride;
-    uint32_t tag = (uint32_t)(a >> c->tag_shift) + 1;
+    struct sim_narrow_place p = sim_narrow_place(c, a);
+    uint32_t *ways = c->tags + (size_t)p.set * c->stride;
 
-    if (ways[0] == tag)
+    if (ways[0] == p.tag)
         return false;
-    return sim_narrow_search(ways, c->assoc, tag);
+    return sim_narrow_search(ways, c->assoc, p.tag);
 }
 
 // As sim_cache_ref; sim_narrow_can() holds. @hot

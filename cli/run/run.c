@@ -354,9 +354,9 @@ void run_start(const struct run_options *options, char **given)
         run_cpu_caches(&o.cpu, &o.caches);
     else
         run_cache_detect(&o.caches);
-    fits[0] = run_cache_fit(&o.caches.i1.g, "I1");
-    fits[1] = run_cache_fit(&o.caches.d1.g, "D1");
-    fits[2] = run_cache_fit(&o.caches.ll.g, "LL");
+    fits[0] = run_cache_fit(&o.caches.i1.g, false, "I1");
+    fits[1] = run_cache_fit(&o.caches.d1.g, false, "D1");
+    fits[2] = run_cache_fit(&o.caches.ll.g, true, "LL");
 
     self = util_self();
     engine = find_engine(self);

@@ -125,11 +125,13 @@ void run_pin(struct run_options *o);
 // run_cache.c: fills in the caches that were not given from the processor (or the default), and
 // notes the source.
 void run_cache_detect(struct run_caches *c);
-// "SIZE,ASSOC,LINE" of an option. False: err says what is wrong.
-bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size_t err_size);
+// "SIZE,ASSOC,LINE" of an option; of the last level the number of sets need not be a power of two.
+// False: err says what is wrong.
+bool run_cache_parse(const char *text, bool last, struct spool_geometry *g, char *err,
+                     size_t err_size);
 // Replaces a cache that cannot be simulated by the nearest that can. Returns a message about it, to
 // be freed, or NULL.
-char *run_cache_fit(struct spool_geometry *g, const char *name);
+char *run_cache_fit(struct spool_geometry *g, bool last, const char *name);
 // The line that says which caches are simulated and why. To be freed.
 char *run_cache_sentence(const struct run_caches *c);
 

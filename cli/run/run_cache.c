@@ -211,7 +211,13 @@ void run_cache_detect(struct run_caches *c)
     }
 }
 
-bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size_t err_size)
+static int check(const struct sim_geometry *g, bool last)
+{
+    return last ? sim_geometry_check_last(g) : sim_geometry_check(g);
+}
+
+bool run_cache_parse(const char *text, bool last, struct spool_geometry *g, char *err,
+                     size_t err_size)
 {
     static const char *const names[3] = { "size", "associativity", "line size" };
     uint32_t *field[3] = { &g->size, &g->assoc, &g->line };
@@ -251,7 +257,7 @@ bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size
         return false;
     }
     sg = (struct sim_geometry){ g->size, g->assoc, g->line };
-    fault = sim_geometry_check(&sg);
+    fault = check(&sg, last);
     if (fault != SIM_GEOMETRY_OK) {
         struct sim_geometry near = sim_geometry_nearest(&sg);
 
@@ -262,10 +268,10 @@ bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size
     return true;
 }
 
-char *run_cache_fit(struct spool_geometry *g, const char *name)
+char *run_cache_fit(struct spool_geometry *g, bool last, const char *name)
 {
     struct sim_geometry sg = { g->size, g->assoc, g->line };
-    int fault = sim_geometry_check(&sg);
+    int fault = check(&sg, last);
     struct sim_geometry near;
     struct spool_geometry was = *g;
     char was_size[32], size[32];

@@ -16,7 +16,7 @@ void run_options_cache(void *field, const struct option *o, const char *value)
     struct run_cache *c = field;
     char err[256];
 
-    if (!run_cache_parse(value, &c->g, err, sizeof(err)))
+    if (!run_cache_parse(value, strcmp(o->name, "--LL") == 0, &c->g, err, sizeof(err)))
         die(UTIL_USAGE, "%s=%s: %s", o->name, value, err);
     c->given = true;
 }

@@ -37,10 +37,11 @@ static int text(struct trace_reader *r, char **to, uint32_t bytes)
     return 0;
 }
 
-static int geometry(struct trace_reader *r, const struct reftrace_cache *c, const char *name)
+static int geometry(struct trace_reader *r, const struct reftrace_cache *c, bool last,
+                    const char *name)
 {
     struct sim_geometry g = { c->size, c->assoc, c->line };
-    int fault = sim_geometry_check(&g);
+    int fault = last ? sim_geometry_check_last(&g) : sim_geometry_check(&g);
 
     if (fault == SIM_GEOMETRY_OK)
         return 0;
@@ -71,7 +72,7 @@ int trace_read_open(struct trace_reader *r, FILE *f)
                     h->bytes, h->command_bytes, h->parent_bytes);
     if (h->flags & ~(uint32_t)REFTRACE_F_ALL)
         return fail(r, 20, "unknown flags 0x%x", h->flags);
-    if (geometry(r, &h->i1, "I1") || geometry(r, &h->d1, "D1") || geometry(r, &h->ll, "LL"))
+    if (geometry(r, &h->i1, false, "I1") || geometry(r, &h->d1, false, "D1") || geometry(r, &h->ll, true, "LL"))
         return -1;
     r->at = sizeof(*h);
     if (text(r, &r->command, h->command_bytes) || text(r, &r->parent, h->parent_bytes))

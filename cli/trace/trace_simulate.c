@@ -199,7 +199,7 @@ static void reference(struct simulation *s, struct sim_cache *l1, const struct t
     if (!sim_cache_ref(l1, item->addr, size))
         return;
     n[event + 1]++;
-    n[event + 2] += sim_cache_ref(&s->last, item->addr, size);
+    n[event + 2] += sim_cache_ref_last(&s->last, item->addr, size);
 }
 
 static void item(struct simulation *s, const struct trace_reader *r, const struct trace_item *it)
@@ -354,14 +354,14 @@ static void print(struct simulation *s, const struct trace_options *o, const str
     print_counts(total, events);
 }
 
-static struct sim_geometry settle(struct run_cache *c, const struct reftrace_cache *run,
+static struct sim_geometry settle(struct run_cache *c, const struct reftrace_cache *run, bool last,
                                   const char *name)
 {
     char *sentence;
 
     if (!c->given)
         c->g = (struct spool_geometry){ run->size, run->assoc, run->line };
-    sentence = run_cache_fit(&c->g, name);
+    sentence = run_cache_fit(&c->g, last, name);
     if (sentence)
         warn("%s", sentence);
     free(sentence);
@@ -372,9 +372,9 @@ void trace_simulate(struct trace_options *o, const char *path, struct trace_read
 {
     struct simulation s = { 0 };
 
-    s.i1 = settle(&o->caches.i1, &r->header.i1, "I1");
-    s.d1 = settle(&o->caches.d1, &r->header.d1, "D1");
-    s.ll = settle(&o->caches.ll, &r->header.ll, "LL");
+    s.i1 = settle(&o->caches.i1, &r->header.i1, false, "I1");
+    s.d1 = settle(&o->caches.d1, &r->header.d1, false, "D1");
+    s.ll = settle(&o->caches.ll, &r->header.ll, true, "LL");
     s.min_line = s.i1.line < s.d1.line ? s.i1.line : s.d1.line;
     if (s.ll.line < s.min_line)
         s.min_line = s.ll.line;

@@ -264,7 +264,7 @@ bool caches_by_vectors(void)
 
 bool caches_by_whole_vectors(void)
 {
-    return caches_by_vectors() && vector_sets.ll_sets && tb_config.d1_sets <= SIM_STAMPS_HINTS &&
+    return caches_by_vectors() && vector_sets.ll_set && tb_config.d1_sets <= SIM_STAMPS_HINTS &&
            (tb_config.vectors == 32 || (cpu.pext && !tb_config.calls));
 }
 

@@ -100,6 +100,28 @@ static void set_own_batch(void)
     vector_sets.ll_batch = tb_config.calls && tb_config.vectors == 64 ? 0 : LL_BATCH_OWN;
 }
 
+// What vector.S and routine.S have to know of it.
+static void vectors_learn(const struct sim_narrow *c)
+{
+    vector_sets.ll_tags = c->tags;
+    vector_sets.ll_set = vector_sets.ll_ahead = 0;
+    if (!c->tags)
+        return;
+    vector_sets.ll_shift = c->line_shift;
+    vector_sets.ll_assoc = c->assoc;
+    vector_sets.ll_last = 1u << (c->assoc - 1) % 32;
+    vector_sets.ll_high = c->high_shift;
+    vector_sets.ll_magic = c->magic;
+    vector_sets.ll_divide = c->magic_shift;
+    vector_sets.ll_odd = c->odd;
+    vector_sets.ll_low = c->low_mask;
+    vector_sets.ll_upper = c->high_shift - c->line_shift;
+    if (c->stride == 16 || (c->stride == 32 && tb_config.vectors == 64))
+        vector_sets.ll_set = c->stride == 16 ? 6 : 7;
+    if (c->odd == 1 && vector_sets.ll_set == c->line_shift)
+        vector_sets.ll_ahead = (u64)c->low_mask << c->line_shift;
+}
+
 void ll_init(void)
 {
     struct sim_geometry g = geometry();
@@ -109,21 +131,11 @@ void ll_init(void)
         sim_narrow_init_zeroed(&ll.narrow, &g, storage(sim_narrow_bytes(&g)));
     else
         sim_cache_init_zeroed(&ll.cache, &g, storage(sim_cache_bytes(&g)));
-    ll.stripe_mask = (sets < STRIPES ? sets : STRIPES) - 1;
+    ll.stripe_mask = (1u << __builtin_ctz(sets)) - 1;
+    if (ll.stripe_mask >= STRIPES)
+        ll.stripe_mask = STRIPES - 1;
     ll.line_shift = (u32)__builtin_ctz(g.line);
-    vector_sets.ll_tags = ll.narrow.tags;
-    vector_sets.ll_shift = ll.narrow.line_shift;
-    vector_sets.ll_tag_shift = ll.narrow.tag_shift;
-    vector_sets.ll_mask = (u32)ll.narrow.set_mask;
-    vector_sets.ll_assoc = ll.narrow.assoc;
-    vector_sets.ll_stride = ll.narrow.stride;
-    if (ll.narrow.stride == 16 && g.line == 64)
-        vector_sets.ll_sets = ll.narrow.set_mask << 6;
-    vector_sets.ll_shifts[1] = ll.narrow.tag_shift;
-    vector_sets.ll_adds[1] = 1;
-    vector_sets.ll_masks[0] = vector_sets.ll_sets;
-    vector_sets.ll_masks[1] = ~0ul;
-    vector_sets.ll_last = 1u << (ll.narrow.assoc - 1) % 32;
+    vectors_learn(&ll.narrow);
     set_own_batch();
     if (ll.narrow.tags)
         llfork_init(ll.narrow.tags, ll.narrow.stride, sets);
@@ -184,21 +196,20 @@ void ll_fork_child(void)
 // sim_narrow_ref() of a reference within a line.
 static bool ref_by_vectors(u64 addr)
 {
-    u64 set = addr >> ll.narrow.line_shift & ll.narrow.set_mask;
+    struct sim_narrow_place p = sim_narrow_place(&ll.narrow, addr);
 
-    return vector_order(ll.narrow.tags + set * ll.narrow.stride,
-                        (u32)(addr >> ll.narrow.tag_shift) + 1, ll.narrow.assoc);
+    return vector_order(ll.narrow.tags + (u64)p.set * ll.narrow.stride, p.tag, ll.narrow.assoc);
 }
 
 // sim_narrow_touch() in a forked child.
 static bool forked_touch(u64 a)
 {
-    u32 *ways = llfork_set((u32)(a >> ll.narrow.line_shift & ll.narrow.set_mask));
-    u32 tag = (u32)(a >> ll.narrow.tag_shift) + 1;
+    struct sim_narrow_place p = sim_narrow_place(&ll.narrow, a);
+    u32 *ways = llfork_set(p.set);
 
     if (tb_config.vectors == 64)
-        return vector_order(ways, tag, ll.narrow.assoc);
-    return ways[0] != tag && sim_narrow_search(ways, ll.narrow.assoc, tag);
+        return vector_order(ways, p.tag, ll.narrow.assoc);
+    return ways[0] != p.tag && sim_narrow_search(ways, ll.narrow.assoc, p.tag);
 }
 
 static bool forked_ref(u64 addr, u32 size)
@@ -214,7 +225,7 @@ static bool forked_ref(u64 addr, u32 size)
 static bool ref(u64 addr, u32 size)
 {
     if (UNLIKELY(!ll.narrow.tags))
-        return sim_cache_ref(&ll.cache, addr, size);
+        return sim_cache_ref_last(&ll.cache, addr, size);
     if (llfork_is_on())
         return forked_ref(addr, size);
     if (tb_config.vectors == 64 && (addr ^ (addr + size - 1)) <= ll.narrow.low)
@@ -347,7 +358,7 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 
 static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, struct pending *end)
 {
-    if (!vector_sets.ll_sets || !tb_config.vectors)
+    if (!vector_sets.ll_set || !tb_config.vectors)
         return w;
     return tb_config.vectors == 64 ? vector_waiting64(w, end, t->misses)
                                    : vector_waiting(w, end, t->misses);

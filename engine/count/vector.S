@@ -102,7 +102,7 @@ vector_rotate: // rotates by one word
     ret
     .endm
 
-    .globl vector_touch64, vector_touch32, vector_order, vector_waiting, vector_save, vector_restore
+    .globl vector_touch64, vector_touch32, vector_order, vector_save, vector_restore
     .type vector_touch64, @function
 vector_touch64:
     vpbroadcastq zmm0, rcx
@@ -115,8 +115,7 @@ vector_touch32:
 
     .type vector_order, @function
 vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
-    lea ecx, [rdx - 9]
-    cmp ecx, 7
+    cmp edx, 16
     jbe 3f
     WAYS_MASK
     mov ecx, r9d
@@ -152,7 +151,7 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     setz al
     movzx eax, al
     ret
-    // One vector holds the set, and above 8 ways nothing else is in it (sim/cache.h).
+    // One vector holds the set, and nothing else (sim/cache.h).
 3:  lea ecx, [rdx - 1]
     vpbroadcastd zmm3, esi
     vmovdqu32 zmm0, zmmword ptr [rdi]
@@ -172,11 +171,14 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     setz al
     ret
 
-// r11: an address, eax: its tag; its set of LL is one line of the host's cache. eax := 0 on a miss,
-// else the bit of the way. Changes rcx and r11. The other registers are set by vector_waiting.
-    .macro ORDER32
-    and r11d, [rip + vector_sets + VS_LL_SETS]
-    vmovd xmm3, eax
+// A batch of LL references is drained sixteen at a time: first all sets are computed and prefetched,
+// then each is searched, so that the host's misses on LL's tags overlap.
+//
+// These macros search a set. r8: LL's tags, r11: offset of the set. eax := 0 on a miss, else the bit
+// of the way. They change rcx.
+
+// By AVX2, 16 ways. r9: vector_up_to + 60, ymm7: vector_rotate, xmm3: the tag.
+    .macro SEARCH_32
     vpbroadcastd ymm3, xmm3
     vmovdqa ymm0, ymmword ptr [r8 + r11]
     vmovdqa ymm1, ymmword ptr [r8 + r11 + 32]
@@ -194,16 +196,16 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqu ymm5, ymmword ptr [r9 + rcx * 4 + 32]
     vpermd ymm2, ymm7, ymm0
     vpermd ymm6, ymm7, ymm1
-    vpblendd ymm6, ymm6, ymm2, 1 // each way moves down by one
-    vpblendd ymm2, ymm2, ymm3, 1 // the tag comes first
+    vpblendd ymm6, ymm6, ymm2, 1 // before each its neighbour
+    vpblendd ymm2, ymm2, ymm3, 1 // and the tag
     vpblendvb ymm0, ymm0, ymm2, ymm4
     vpblendvb ymm1, ymm1, ymm6, ymm5
     vmovdqa ymmword ptr [r8 + r11], ymm0
     vmovdqa ymmword ptr [r8 + r11 + 32], ymm1
     .endm
 
-// The same by one vector. r11: offset of the set, zmm3: the tag in all words. Changes rcx.
-    .macro ORDER_SET64
+// By AVX-512, 16 ways. zmm3: the tag in all words.
+    .macro SEARCH_16
     vmovdqa32 zmm0, zmmword ptr [r8 + r11]
     vpcmpeqd k3, zmm0, zmm3
     kmovw eax, k3
@@ -215,111 +217,248 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqa32 zmmword ptr [r8 + r11], zmm0
     .endm
 
-    .macro ORDER64 // as ORDER32
-    and r11d, [rip + vector_sets + VS_LL_SETS]
-    vpbroadcastd zmm3, eax
-    ORDER_SET64
+// The same of 32 ways.
+    .macro SEARCH_TWO
+    vmovdqa32 zmm0, zmmword ptr [r8 + r11]
+    vmovdqa32 zmm1, zmmword ptr [r8 + r11 + 64]
+    vpcmpeqd k3, zmm0, zmm3
+    vpcmpeqd k4, zmm1, zmm3
+    kunpckwd k4, k4, k3
+    kmovd eax, k4
+    mov ecx, [rip + vector_sets + VS_LL_LAST]
+    or ecx, eax
+    blsmsk ecx, ecx
+    kmovd k1, ecx
+    kshiftrd k2, k1, 16
+    valignd zmm1 {k2}, zmm1, zmm0, 15
+    valignd zmm0 {k1}, zmm0, zmm3, 15
+    vmovdqa32 zmmword ptr [r8 + r11], zmm0
+    vmovdqa32 zmmword ptr [r8 + r11 + 64], zmm1
     .endm
 
-// rcx: an address; rcx := its tag. Jumps to `wide` if the tag does not fit 32 bits. Changes rax.
-    .macro LL_TAG wide
-    mov eax, [rip + vector_sets + VS_LL_TAG_SHIFT]
-    shrx rcx, rcx, rax
-    inc rcx
-    mov rax, rcx
-    shr rax, 32
+// rax: an address; r11 := the offset of its set, eax := its tag. To `wide` if that does not fit 32
+// bits. Changes rcx and r10. As sim_narrow_place().
+    .macro LL_PLACE wide
+    mov r11, rax
+    mov ecx, [rip + vector_sets + VS_LL_HIGH]
+    shrx rax, rax, rcx
+    mov rcx, rax
+    shr rcx, 31 // SIM_NARROW_HIGH_BITS
     jnz \wide
+    mov r10d, [rip + vector_sets + VS_LL_MAGIC]
+    imul r10, rax
+    mov ecx, [rip + vector_sets + VS_LL_DIVIDE]
+    shrx r10, r10, rcx // the quotient
+    mov ecx, [rip + vector_sets + VS_LL_ODD]
+    imul ecx, r10d
+    sub eax, ecx // the remainder
+    mov ecx, [rip + vector_sets + VS_LL_UPPER]
+    shlx eax, eax, ecx
+    mov ecx, [rip + vector_sets + VS_LL_SHIFT]
+    shrx r11, r11, rcx
+    and r11d, [rip + vector_sets + VS_LL_LOW]
+    or r11d, eax
+    mov ecx, [rip + vector_sets + VS_LL_SET]
+    shlx r11, r11, rcx
+    lea eax, [r10 + 1]
     .endm
 
-    .macro DRAIN name, order
-    .type \name, @function
-\name:
-    lea r9, [rip + vector_up_to + 15 * 4]
-    vmovdqa ymm7, ymmword ptr [rip + vector_rotate]
-1:  mov r8, [rip + vector_sets + VS_LL_TAGS]
-    test r8, r8
-    jz 9f
-    mov eax, [rdi + 16 * 16]
-    and eax, [rip + vector_sets + VS_LL_SETS]
-    prefetchw [r8 + rax]
-    mov r11, [rdi]
-    mov rcx, r11
-    LL_TAG 9f
-    mov r10d, [rdi + 12]
-    mov eax, ecx
-    test r10d, r10d
-    jnz 4f
-2:  \order
-3:  mov r10d, [rdi + 8]
+    .globl vector_refer
+    .type vector_refer, @function
+vector_refer: // rdi: an address whose tag fits 32 bits
+    mov rax, rdi
+    LL_PLACE 1f
+    mov r8, [rip + vector_sets + VS_LL_TAGS]
+    vpbroadcastd zmm3, eax
+    cmp dword ptr [rip + vector_sets + VS_LL_SET], 7
+    je 2f
+    SEARCH_16
+    jmp 3f
+2:  SEARCH_TWO
+3:  cmp eax, 1
+    sbb eax, eax
+    neg eax
+1:  ret
+
+// Counts the reference at rdi, eax being 0 if it has missed, and marks it as done.
+    .macro COUNT
+    mov r10d, [rdi + 8]
     inc qword ptr [rdx + r10 * 8]
     cmp eax, 1
     adc qword ptr [rdx + r10 * 8 + 8], 0
     mov rcx, [rip + vector_sets + VS_OWNER]
     test rcx, rcx
-    jnz 6f
-5:  mov dword ptr [rdi + 12], LL_DONE
-7:  add rdi, 16
-    cmp rdi, rsi
-    jb 1b
-9:  mov rax, rdi
-    ret
-6:  movzx ecx, byte ptr [rcx + r10] // with --calls=yes: the totals
+    jz 77f
+    movzx ecx, byte ptr [rcx + r10] // with --calls=yes: the totals
     add rcx, [rip + vector_sets + VS_TOTALS]
     inc qword ptr [rdx + rcx * 8]
     cmp eax, 1
     adc qword ptr [rdx + rcx * 8 + 8], 0
-    jmp 5b
-4:  cmp r10d, LL_DONE
-    je 7b
-    lea rcx, [r11 + r10 - 1]
-    cmp rcx, r11
+77: mov dword ptr [rdi + 12], LL_DONE
+    .endm
+
+// As vector_waiting(), one reference after the other: those that straddle two lines or are done, too.
+    .macro ONE_BY_ONE name, broadcast, search
+    .type \name, @function
+\name:
+    push rbx
+    lea r9, [rip + vector_up_to + 15 * 4]
+    vmovdqa ymm7, ymmword ptr [rip + vector_rotate]
+1:  mov r8, [rip + vector_sets + VS_LL_TAGS]
+    test r8, r8
+    jz 9f
+    mov ebx, [rdi + 12]
+    cmp ebx, LL_DONE
+    je 7f
+    mov rax, [rdi]
+    test ebx, ebx
+    jnz 4f
+2:  LL_PLACE 9f
+    \broadcast
+    \search
+3:  COUNT
+7:  add rdi, 16
+    cmp rdi, rsi
+    jb 1b
+9:  mov rax, rdi
+    pop rbx
+    ret
+4:  lea rcx, [rax + rbx - 1]
+    cmp rcx, rax
     jb 9b
-    xor r11, rcx
-    shr r11, 6
-    mov r11, [rdi]
+    xor rax, rcx
+    mov r10d, [rip + vector_sets + VS_LL_SHIFT]
+    shrx rax, rax, r10
+    test rax, rax
+    mov rax, [rdi]
     jz 2b
-    LL_TAG 9b
-    push rcx
-    mov rcx, r11
-    LL_TAG 8f
-8:  mov eax, ecx
-    \order
-    pop rcx
-    push rax
-    mov eax, ecx
-    mov r11, [rdi]
-    lea r11, [r11 + r10 - 1]
-    \order
-    pop rcx
-    neg eax // a miss of one or of both counts once
+    mov rax, rcx
+    LL_PLACE 9b // before anything of it is done
+    mov rax, [rdi]
+    LL_PLACE 9b
+    \broadcast
+    \search
+    mov rcx, [rdi]
+    lea rcx, [rcx + rbx - 1]
+    mov ebx, eax
+    mov rax, rcx
+    LL_PLACE 9b
+    \broadcast
+    \search
+    neg eax // a miss of either is one
     sbb eax, eax
-    neg ecx
-    sbb ecx, ecx
-    and eax, ecx
+    neg ebx
+    sbb ebx, ebx
+    and eax, ebx
     jmp 3b
     .endm
 
-    DRAIN vector_waiting, ORDER32
-    DRAIN vector_one_by_one, ORDER64
+    .macro TAG_32
+    vmovd xmm3, eax
+    .endm
+    .macro TAG_64
+    vpbroadcastd zmm3, eax
+    .endm
 
-// Sixteen references at a time: all sets and tags are computed at once. If one of the sixteen
-// straddles two lines or has no tag, all sixteen are simulated one after the other; so is every
-// reference with --calls=yes.
-    .globl vector_waiting64
-    .type vector_waiting64, @function
-vector_waiting64:
+    ONE_BY_ONE vector_each_32, TAG_32, SEARCH_32
+    ONE_BY_ONE vector_each_16, TAG_64, SEARCH_16
+    ONE_BY_ONE vector_each_two, TAG_64, SEARCH_TWO
+
+// Sixteen at a time, as long as there are sixteen that lie in one line each. On the stack: offsets of
+// sets, and tags.
+    .set OFFSETS, 0
+    .set TAGS, 128
+    .set PLACES, 256
+
+// By AVX2: places are computed one after the other.
+    .globl vector_waiting
+    .type vector_waiting, @function
+vector_waiting:
     push rbp
     mov rbp, rsp
     push rbx
     push r12
-    sub rsp, 256
+    sub rsp, PLACES
+    mov r12, rsi
+    lea r9, [rip + vector_up_to + 15 * 4]
+    vmovdqa ymm7, ymmword ptr [rip + vector_rotate]
+1:  lea rsi, [rdi + 256]
+    cmp rsi, r12
+    ja 4f
+    mov r8, [rip + vector_sets + VS_LL_TAGS]
+    test r8, r8
+    jz 7f
+    xor ebx, ebx
+2:  mov rax, rbx
+    add rax, rax
+    cmp dword ptr [rdi + rax * 8 + 12], 0
+    jne 5f
+    mov rax, [rdi + rax * 8]
+    LL_PLACE 5f
+    prefetchw [r8 + r11]
+    mov [rsp + rbx * 8 + OFFSETS], r11
+    mov [rsp + rbx * 8 + TAGS], eax
+    inc ebx
+    cmp ebx, 16
+    jb 2b
+    xor ebx, ebx
+3:  mov r11, [rsp + rbx * 8 + OFFSETS]
+    vmovd xmm3, dword ptr [rsp + rbx * 8 + TAGS]
+    SEARCH_32
+    COUNT
+    add rdi, 16
+    inc ebx
+    cmp ebx, 16
+    jb 3b
+    jmp 1b
+4:  mov rsi, r12
+5:  mov rbx, rsi
+    cmp rdi, rsi
+    jae 7f
+    call vector_each_32
+    cmp rdi, rbx
+    je 1b
+7:  mov rax, rdi
+    lea rsp, [rbp - 16]
+    pop r12
+    pop rbx
+    pop rbp
+    ret
+
+    .section .rodata.vector
+    .balign 64
+vector_even: // of two vectors' words
+    .quad 0, 2, 4, 6, 8, 10, 12, 14
+    .text
+
+// zmm\a: addresses; := the offsets of their sets; zmm1: their tags.
+    .macro LL_PLACES a
+    vpsrlq zmm1, zmm\a, xmmword ptr [rip + vector_sets + VS_LL_HIGH]
+    vpmuludq zmm4, zmm1, qword ptr [rip + vector_sets + VS_LL_MAGIC] {1to8}
+    vpsrlq zmm4, zmm4, xmmword ptr [rip + vector_sets + VS_LL_DIVIDE]
+    vpmuludq zmm5, zmm4, qword ptr [rip + vector_sets + VS_LL_ODD] {1to8}
+    vpsubq zmm1, zmm1, zmm5
+    vpsllq zmm1, zmm1, xmmword ptr [rip + vector_sets + VS_LL_UPPER]
+    vpsrlq zmm\a, zmm\a, xmmword ptr [rip + vector_sets + VS_LL_SHIFT]
+    vpandq zmm\a, zmm\a, qword ptr [rip + vector_sets + VS_LL_LOW] {1to8}
+    vporq zmm\a, zmm\a, zmm1
+    vpsllq zmm\a, zmm\a, xmmword ptr [rip + vector_sets + VS_LL_SET]
+    vpsubq zmm1, zmm4, zmm6 // less -1
+    .endm
+
+    .macro DRAIN_64 name, each, search, lines
+    .type \name, @function
+\name:
+    push rbp
+    mov rbp, rsp
+    push rbx
+    push r12
+    sub rsp, PLACES
     and rsp, -64
     mov r12, rsi
 1:  lea rbx, [rdi + 256]
     cmp rbx, r12
     ja 4f
-    cmp qword ptr [rip + vector_sets + VS_OWNER], 0
-    jne 5f
     mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 4f
@@ -333,40 +472,38 @@ vector_waiting64:
     vptestmq k3, zmm4, zmmword ptr [rip + vector_not_simple]
     kortestw k3, k3
     jnz 5f
-    vbroadcasti32x4 zmm4, xmmword ptr [rip + vector_sets + VS_LL_SHIFTS]
-    vbroadcasti32x4 zmm5, xmmword ptr [rip + vector_sets + VS_LL_ADDS]
-    vbroadcasti32x4 zmm6, xmmword ptr [rip + vector_sets + VS_LL_MASKS]
-    .irp n, 0, 1, 2, 3
-    vpunpcklqdq zmm\n, zmm\n, zmm\n
-    vpsrlvq zmm\n, zmm\n, zmm4
-    vpaddq zmm\n, zmm\n, zmm5
-    vpandq zmm\n, zmm\n, zmm6
-    vmovdqa64 zmmword ptr [rsp + 64 * \n], zmm\n
+    vmovdqa64 zmm4, zmmword ptr [rip + vector_even]
+    vpermt2q zmm0, zmm4, zmm1
+    vpermt2q zmm2, zmm4, zmm3
+    vpternlogd zmm6, zmm6, zmm6, 0xff
+    LL_PLACES 0
+    vmovdqa64 zmmword ptr [rsp + OFFSETS], zmm0
+    vmovdqa64 zmmword ptr [rsp + TAGS], zmm1
+    LL_PLACES 2
+    vmovdqa64 zmmword ptr [rsp + OFFSETS + 64], zmm2
+    vmovdqa64 zmmword ptr [rsp + TAGS + 64], zmm1
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    mov rax, [rsp + OFFSETS + 8 * \n]
+    prefetchw [r8 + rax]
+    .if \lines == 2
+    prefetchw [r8 + rax + 64]
+    .endif
     .endr
     mov r9, rsp
-2:  mov eax, [rdi + 16 * 16]
-    and eax, [rip + vector_sets + VS_LL_SETS]
-    prefetchw [r8 + rax]
-    mov r11, [r9]
-    vpbroadcastd zmm3, dword ptr [r9 + 8]
-    mov r10d, [rdi + 8]
-    inc qword ptr [rdx + r10 * 8]
-    ORDER_SET64
-    test eax, eax
-    jz 6f
-3:  mov dword ptr [rdi + 12], LL_DONE
-    add r9, 16
+2:  mov r11, [r9 + OFFSETS]
+    vpbroadcastd zmm3, dword ptr [r9 + TAGS]
+    \search
+    COUNT
+    add r9, 8
     add rdi, 16
     cmp rdi, rbx
     jb 2b
     jmp 1b
-6:  inc qword ptr [rdx + r10 * 8 + 8]
-    jmp 3b
 4:  mov rbx, r12
 5:  mov rsi, rbx
     cmp rdi, rsi
     jae 7f
-    call vector_one_by_one
+    call \each
     cmp rdi, r12
     jae 7f
     cmp rdi, rbx
@@ -377,6 +514,17 @@ vector_waiting64:
     pop rbx
     pop rbp
     ret
+    .endm
+
+    DRAIN_64 vector_waiting_16, vector_each_16, SEARCH_16, 1
+    DRAIN_64 vector_waiting_two, vector_each_two, SEARCH_TWO, 2
+
+    .globl vector_waiting64
+    .type vector_waiting64, @function
+vector_waiting64:
+    cmp dword ptr [rip + vector_sets + VS_LL_SET], 7
+    je vector_waiting_two
+    jmp vector_waiting_16
 
 // State saved: SSE, AVX, the masks, and the upper halves of zmm0 to zmm15.
     .type vector_save, @function

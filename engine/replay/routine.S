@@ -216,18 +216,19 @@ routine_to_cold: // jumped to, at a record that has no routine
 67:
     .endm
 
-// rax: address; r10 := its set of LL, which is prefetched. To `wide` if LL has been widened.
-// Changes rcx, rdx.
+// rax: address. Prefetches its set of LL where that is found at once, else some set. Changes edx.
+    .macro LL_PREFETCH
+    mov edx, eax
+    and edx, [rip + vector_sets + VS_LL_AHEAD]
+    add rdx, [rip + vector_sets + VS_LL_TAGS]
+    prefetchw [rdx]
+    .endm
+
+// The same; to `wide` if LL has been widened.
     .macro LL_SET wide
-    mov r10, [rip + vector_sets + VS_LL_TAGS]
-    test r10, r10
-    jz \wide
-    mov ecx, [rip + vector_sets + VS_LL_SHIFT]
-    shrx rdx, rax, rcx
-    and edx, [rip + vector_sets + VS_LL_MASK]
-    imul edx, [rip + vector_sets + VS_LL_STRIDE]
-    lea r10, [r10 + rdx * 4]
-    prefetchw [r10]
+    cmp qword ptr [rip + vector_sets + VS_LL_TAGS], 0
+    je \wide
+    LL_PREFETCH
     .endm
 
 // Counts an L1 miss. esi: its counter; r14 := address of the counter of LL misses. r11 := with
@@ -276,57 +277,24 @@ routine_to_cold: // jumped to, at a record that has no routine
     ret
     .endm
 
-// eax := 1 if the line of address rax misses in the set of LL at r10, else 0.
-    .macro LL_ORDER_SET
-    mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
-    shrx rsi, rax, rcx
-    inc esi
-    mov rdi, r10
-    mov edx, [rip + vector_sets + VS_LL_ASSOC]
-    call vector_order
+// eax := 1 if the line of address rax misses LL, else 0. Changes r8, r10, rcx, rdi.
+    .macro LL_ORDER
+    push r11
+    mov rdi, rax
+    call vector_refer
+    pop r11
     .endm
 
-// rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. Appends the
+// rax: address, below 2^47; esi: counter of the L1's misses. Returns. Appends the
 // reference to the LL batch (ll.h); without a batch (--calls=yes) simulates it.
     .macro LL_REFERENCE
     cmp dword ptr [rip + vector_sets + VS_LL_BATCH], 0
     jne 68f
     L1_MISSED
-    LL_ORDER_SET
+    LL_ORDER
     LL_COUNT
 68: LL_APPEND r10, rsi // size 0: within a line
     LL_APPENDED
-    .endm
-
-// rax: address. Calls vector_order() for its line.
-    .macro LL_ORDER
-    mov ecx, [rip + vector_sets + VS_LL_SHIFT]
-    shrx rdx, rax, rcx
-    mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
-    and edx, [rip + vector_sets + VS_LL_MASK]
-    shrx rsi, rax, rcx
-    imul edx, [rip + vector_sets + VS_LL_STRIDE]
-    inc esi
-    mov rdi, [rip + vector_sets + VS_LL_TAGS]
-    lea rdi, [rdi + rdx * 4]
-    mov edx, [rip + vector_sets + VS_LL_ASSOC]
-    call vector_order
-    .endm
-
-// rax: address of the batched reference at r14, which straddles two lines: one miss at most.
-// Changes r8.
-    .macro LL_TWO
-    mov r10d, [r14 + 8]
-    mov r8d, [r14 + 12]
-    inc qword ptr [r11 + r10 * 8]
-    lea r8, [rax + r8 - 1]
-    LL_ORDER
-    push rax
-    mov rax, r8
-    LL_ORDER
-    pop rcx
-    or rax, rcx
-    add [r11 + r10 * 8 + 8], rax
     .endm
 
 // jumped to: the LL batch is full. The small batch of a single thread is drained here; its sets
@@ -336,40 +304,18 @@ routine_to_cold: // jumped to, at a record that has no routine
 routine_ll:
     cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
     je 6f
-    mov rdi, [rip + vector_sets + VS_LL_TAGS]
-    test rdi, rdi
-    jz 6f
-    lea r14, [r12 + TA_LL]
-    mov r11, [r12 + TH_MISSES]
-    cmp qword ptr [rip + vector_sets + VS_LL_SETS], 0
-    je 1f
-    mov rdi, r14
+    cmp qword ptr [rip + vector_sets + VS_LL_TAGS], 0
+    je 6f
+    lea rdi, [r12 + TA_LL]
     mov rsi, [r12 + TH_LL]
-    mov rdx, r11
+    mov rdx, [r12 + TH_MISSES]
     call vector_waiting64
     cmp rax, [r12 + TH_LL]
-    je 5f
-    jmp 6f // it stopped at a reference without a narrow tag
-
-1:  mov rax, [r14]
-    cmp dword ptr [r14 + 12], 0
-    jne 4f
-    mov r10d, [r14 + 8]
-    inc qword ptr [r11 + r10 * 8]
-    LL_ORDER
-    add [r11 + r10 * 8 + 8], rax
-2:  mov dword ptr [r14 + 12], LL_DONE
-3:  add r14, 16
-    cmp r14, [r12 + TH_LL]
-    jb 1b
-5:  lea r14, [r12 + TA_LL]
+    jne 6f // it stopped at a reference without a narrow tag
+    lea r14, [r12 + TA_LL]
     mov [r12 + TH_LL], r14
     BASE_AND_TABLES
     ret
-4:  cmp dword ptr [r14 + 12], LL_DONE
-    je 3b
-    LL_TWO
-    jmp 2b
 6:  mov rdi, r12
     call ll_full
     BASE_AND_TABLES
@@ -454,7 +400,7 @@ routine_miss_d1: // as routine_to_d1
 72:
     .endm
 
-// r8d: id of a line that is not in I1, rax: an address in it. Fills it; r10 := its set of LL.
+// r8d: id of a line that is not in I1, rax: an address in it. Fills it.
     .macro I1_FILL wide
     mov ecx, [rip + vector_sets + VS_I1_SHIFT]
     shrx rdi, rax, rcx
@@ -494,17 +440,12 @@ routine_miss_i1_two:
 9:  cmp dword ptr [rip + vector_sets + VS_LL_BATCH], 0
     jne 6f
     L1_MISSED
-    mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
-    shrx r8, rax, rcx
-    mov rax, [rsp]
-    mov [rsp], r10
-    LL_SET 7f
-7:  LL_ORDER_SET
-    mov r10, rax
-    pop rdi
-    lea esi, [r8 + 1]
-    call vector_order
-    or rax, r10
+    xchg rax, [rsp]
+    LL_ORDER
+    xchg rax, [rsp]
+    LL_ORDER
+    pop rcx
+    or rax, rcx
     LL_COUNT
 6:  pop rax
     LL_SET 5f
@@ -517,13 +458,6 @@ routine_miss_i1_two:
 //
 // r10d is the counter. r14, rax, rcx, rdx and r11 are free; all other registers keep the values
 // that routines have there.
-
-    .macro LL_PREFETCH // rax: address. Changes rdx
-    mov edx, eax
-    and edx, [rip + vector_sets + VS_LL_SETS]
-    add rdx, [rip + vector_sets + VS_LL_TAGS]
-    prefetchw [rdx]
-    .endm
 
 // xmm1 := the least stamp of the ways in the row at r11. rcx: the first way.
     .macro LEAST ways, stamps

@@ -414,7 +414,7 @@ static void test_init(void **state)
     header.d1.assoc = 16;
     assert_true(caches_by_vectors());
     assert_false(caches_by_whole_vectors());
-    vector_sets.ll_sets = 64;
+    vector_sets.ll_set = 6;
     cpu.pext = true;
     assert_true(caches_by_whole_vectors());
     tb_config.calls = true;

@@ -70,7 +70,7 @@ void calls_counted(struct thread *of, u32 counter, u64 n)
 static void refer(u64 addr, u32 size, u32 counter)
 {
     expected[counter]++;
-    expected[counter + 1] += sim_cache_ref(&plain, addr, size);
+    expected[counter + 1] += sim_cache_ref_last(&plain, addr, size);
     ll_ref(t, addr, size, counter);
 }
 
@@ -132,8 +132,29 @@ static int setup_narrow(void **state)
     (void)state;
     begin((struct sim_geometry){ 1 << 20, 16, 64 });
     assert_true(ll_is_narrow());
-    assert_int_equal(vector_sets.ll_sets, 1023 << 6);
+    assert_int_equal(vector_sets.ll_ahead, 1023 << 6);
+    assert_int_equal(vector_sets.ll_set, 6);
     assert_int_equal(pages_asked, 1 << 16); // 4 bytes a line
+    return 0;
+}
+
+// 15 * 1024 sets; 3 * 1024 of 20 ways, which AVX2 does not search.
+static int setup_odd(void **state)
+{
+    (void)state;
+    begin((struct sim_geometry){ 15 << 20, 16, 64 });
+    assert_true(ll_is_narrow());
+    assert_int_equal(vector_sets.ll_ahead, 0);
+    assert_int_equal(vector_sets.ll_set, 6);
+    return 0;
+}
+
+static int setup_odd_wide_sets(void **state)
+{
+    (void)state;
+    begin((struct sim_geometry){ 3 * 1024 * 20 * 64, 20, 64 });
+    assert_true(ll_is_narrow());
+    assert_int_equal(vector_sets.ll_set, vectors == 64 ? 7 : 0);
     return 0;
 }
 
@@ -574,6 +595,13 @@ int main(void)
         // from here on LL is narrow, until a test widens it
         cmocka_unit_test_setup(test_cleared, setup_narrow),
         cmocka_unit_test_setup(test_by_turns, setup_narrow),
+        cmocka_unit_test_setup(test_by_turns, setup_odd),
+        cmocka_unit_test_setup(test_by_turns, setup_odd_wide_sets),
+        // the largest first: what lies together for children is allocated once
+        cmocka_unit_test_setup(test_llfork, setup_odd_wide_sets),
+        cmocka_unit_test_setup(test_llfork, setup_odd),
+        cmocka_unit_test_setup(test_shared, setup_odd),
+        cmocka_unit_test_setup(test_shared, setup_odd_wide_sets),
         cmocka_unit_test_setup(test_without_vectors, setup_narrow),
         cmocka_unit_test_setup(test_in_order, setup_narrow),
         cmocka_unit_test_setup(test_llfork, setup_narrow),

@@ -19,9 +19,10 @@ struct pending {
     u32 counter, size;
 };
 
-#define SETS 4u
+#define SETS     4u
+#define SETS_MAX 15u
 
-static _Alignas(64) u32 tags[SETS * 16], plain_tags[SETS * 16];
+static _Alignas(64) u32 tags[SETS_MAX * 32], plain_tags[SETS_MAX * 32];
 static struct sim_narrow plain;
 static u64 misses[64], expected[64];
 static u8 owner[64];
@@ -46,24 +47,32 @@ static int by_avx512(void **state)
     return 0;
 }
 
-// Sets up an LL of `ways` ways and lines of 64 bytes, as ll_init() does.
-static void begin(u32 assoc)
+// Sets up an LL of so many sets and ways, with lines of so many bytes, as ll_init() does.
+static void begin_of(u32 sets, u32 assoc, u32 line)
 {
-    struct sim_geometry g = { SETS * assoc * 64, assoc, 64 };
+    struct sim_geometry g = { sets * assoc * line, assoc, line };
 
-    assert_true(sim_narrow_bytes(&g) == sizeof(tags));
+    assert_int_equal(sim_narrow_bytes(&g), sets * (assoc <= 16 ? 64 : 128));
     memset(tags, 0, sizeof(tags));
     memset(plain_tags, 0, sizeof(plain_tags));
     memset(misses, 0, sizeof(misses));
     memset(expected, 0, sizeof(expected));
     sim_narrow_init_zeroed(&plain, &g, plain_tags);
     vector_sets = (struct vector_sets){ .ll_tags = tags,
-                                        .ll_tag_shift = plain.tag_shift,
-                                        .ll_sets = plain.set_mask << 6,
-                                        .ll_shifts = { 0, plain.tag_shift },
-                                        .ll_adds = { 0, 1 },
-                                        .ll_masks = { plain.set_mask << 6, ~0ul },
+                                        .ll_shift = plain.line_shift,
+                                        .ll_high = plain.high_shift,
+                                        .ll_magic = plain.magic,
+                                        .ll_divide = plain.magic_shift,
+                                        .ll_odd = plain.odd,
+                                        .ll_low = plain.low_mask,
+                                        .ll_upper = plain.high_shift - plain.line_shift,
+                                        .ll_set = assoc <= 16 ? 6 : 7,
                                         .ll_last = 1u << (assoc - 1) };
+}
+
+static void begin(u32 assoc)
+{
+    begin_of(SETS, assoc, 64);
 }
 
 static void expect(const struct pending *w)
@@ -78,34 +87,44 @@ static void check(void)
     assert_memory_equal(misses, expected, sizeof(misses));
 }
 
-// Few more lines than a set holds: all ways are hit; in every other round some references straddle
-// two lines, and some have a size but do not.
+// Few lines too_wide what a set holds, so that all ways are met; in every other turn some in two
+// lines, and some of a size that is in one. `far`: what is added to all addresses.
+static void some(u32 sets, u32 assoc, u32 line, u64 far)
+{
+    begin_of(sets, assoc, line);
+    for (u32 turn = 0; turn < 500; turn++) {
+        struct pending w[80];
+        u32 n = (u32)rand() % 64 + 1;
+
+        for (u32 i = 0; i < n; i++) {
+            u32 number = (u32)rand() % (sets * (assoc + 3)), kind = turn % 2 ? (u32)rand() % 8 : 8;
+
+            w[i] = (struct pending){ far + (u64)number * line + (u32)rand() % line,
+                                     (u32)rand() % 20 * 2, kind == 0 ? line / 2 + 8 : kind == 1 };
+            expect(&w[i]);
+        }
+        assert_ptr_equal(pending(w, w + n, misses), w + n);
+        for (u32 i = 0; i < n; i++)
+            assert_int_equal(w[i].size, LL_DONE);
+    }
+    check();
+}
+
 static void test_random(void **state)
 {
+    static const u32 sets[] = { 1, 3, 4, 5, 7, 12, 15 };
+
     (void)state;
     if (!pending)
         skip();
     srand(1);
-    for (u32 assoc = 9; assoc <= 16; assoc++) {
-        begin(assoc);
-        for (u32 turn = 0; turn < 2000; turn++) {
-            struct pending w[80];
-            u32 n = (u32)rand() % 64 + 1;
-
-            for (u32 i = 0; i < n; i++) {
-                u32 line = (u32)rand() % (SETS * (assoc + 3)),
-                    kind = turn % 2 ? (u32)rand() % 8 : 8;
-
-                w[i] = (struct pending){ (u64)line * 64 + (u32)rand() % 64, (u32)rand() % 20 * 2,
-                                         kind == 0 ? 40 : kind == 1 };
-                expect(&w[i]);
-            }
-            assert_ptr_equal(pending(w, w + n, misses), w + n);
-            for (u32 i = 0; i < n; i++)
-                assert_int_equal(w[i].size, LL_DONE);
-        }
-        check();
+    for (u32 assoc = 1; assoc <= (pending == vector_waiting ? 16 : VECTOR_WAYS); assoc++) {
+        some(4, assoc, 64, 0);
+        some(sets[assoc % 7], assoc, assoc % 2 ? 64 : 128, 0);
+        some(sets[assoc % 7], assoc, 64, 0x1234567890); // a quotient of many bits
     }
+    for (u32 i = 0; i < 7; i++)
+        some(sets[i], 16, 64, (1ul << (37 + __builtin_ctz(sets[i]))) - sets[i] * 20 * 64); // the largest
 }
 
 // Simulated references are skipped.
@@ -157,7 +176,7 @@ static void test_stops(void **state)
     if (!pending)
         skip();
     begin(16);
-    u64 too_wide = (u64)UINT32_MAX << plain.tag_shift; // the first whose tag has 33 bits
+    u64 too_wide = 1ul << (31 + plain.high_shift);
     struct pending wide[] = { { too_wide - 1, 2, 0 },
                               { too_wide, 2, 0 },
                               { too_wide - 1, 2, 2 },

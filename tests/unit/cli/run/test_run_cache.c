@@ -19,14 +19,14 @@ static void test_cache_parse(void **state)
     char err[256];
 
     (void)state;
-    assert_true(run_cache_parse("32768,8,64", &g, err, sizeof(err)));
+    assert_true(run_cache_parse("32768,8,64", false, &g, err, sizeof(err)));
     assert_int_equal(g.size, 32768);
     assert_int_equal(g.assoc, 8);
     assert_int_equal(g.line, 64);
-    assert_true(run_cache_parse("2147483648,16,64", &g, err, sizeof(err)));
-    assert_false(run_cache_parse("4294967296,16,64", &g, err, sizeof(err)));
+    assert_true(run_cache_parse("2147483648,16,64", false, &g, err, sizeof(err)));
+    assert_false(run_cache_parse("4294967296,16,64", false, &g, err, sizeof(err)));
     assert_string_equal(err, "the size \"4294967296\" is not a number from 1 to 4294967295");
-    assert_false(run_cache_parse("32768,,64", &g, err, sizeof(err)));
+    assert_false(run_cache_parse("32768,,64", false, &g, err, sizeof(err)));
     assert_string_equal(err,
                         "the associativity is missing; SIZE,ASSOCIATIVITY,LINESIZE is wanted, for "
                         "example 32768,8,64");
@@ -37,20 +37,42 @@ static void test_cache_fit(void **state)
     // The last level of an EPYC by CPUID: 480 MB, 16-way: 491520 sets.
     struct spool_geometry ll = { 503316480, 16, 64 };
     struct spool_geometry good = { 32768, 8, 64 };
+    struct spool_geometry line = { 503316480, 16, 48 };
     char *said;
 
     (void)state;
-    assert_null(run_cache_fit(&good, "I1"));
+    assert_null(run_cache_fit(&good, false, "I1"));
     assert_int_equal(good.size, 32768);
-    said = run_cache_fit(&ll, "LL");
+    assert_null(run_cache_fit(&ll, true, "LL"));
+    assert_int_equal(ll.size, 503316480);
+    assert_int_equal(ll.assoc, 16);
+    said = run_cache_fit(&ll, false, "D1"); // of a first level it is the number of sets
     assert_non_null(said);
     assert_int_equal(ll.size, 503316480);
     assert_int_equal(ll.assoc, 15);
     assert_int_equal(ll.line, 64);
     assert_non_null(
-        strstr(said, "LL cache of 503,316,480 B, 16-way, 64 B lines cannot be simulated: "));
+        strstr(said, "D1 cache of 503,316,480 B, 16-way, 64 B lines cannot be simulated: "));
     assert_non_null(strstr(said, "; simulating 503,316,480 B, 15-way, 64 B lines"));
     free(said);
+    said = run_cache_fit(&line, true, "LL");
+    assert_non_null(said);
+    assert_non_null(strstr(said, "the line size must be a power of two; simulating "));
+    free(said);
+}
+
+static void test_cache_parse_last(void **state)
+{
+    struct spool_geometry g;
+    char err[256];
+
+    (void)state;
+    assert_true(run_cache_parse("37748736,12,64", true, &g, err, sizeof(err))); // 3 * 2^14 sets
+    assert_int_equal(g.size, 37748736);
+    assert_false(run_cache_parse("37748736,12,64", false, &g, err, sizeof(err)));
+    assert_non_null(strstr(err, "the number of sets"));
+    assert_false(run_cache_parse("37748736,12,63", true, &g, err, sizeof(err)));
+    assert_non_null(strstr(err, "the line size must be a power of two"));
 }
 
 static void test_cache_detect(void **state)
@@ -160,7 +182,8 @@ static void test_cache_without_a_third(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cache_parse),           cmocka_unit_test(test_cache_fit),
+        cmocka_unit_test(test_cache_parse),
+        cmocka_unit_test(test_cache_parse_last),           cmocka_unit_test(test_cache_fit),
         cmocka_unit_test(test_cache_detect),          cmocka_unit_test(test_cache_machines),
         cmocka_unit_test(test_cache_without_a_third),
     };
