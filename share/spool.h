@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 11u
+#define SPOOL_VERSION 12u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -143,6 +143,29 @@ _Static_assert((0u
 
 struct spool_geometry {
     uint32_t size, assoc, line;
+};
+
+// Which line of a set a miss of L2 or LL replaces. Of I1 and D1: always the least recently used.
+enum spool_replacement {
+    SPOOL_LRU,   // the least recently used
+    SPOOL_PLRU,  // by a tree of bits that point away from what was used; ways: a power of two
+    SPOOL_SRRIP, // the first of those that are expected to be used latest, in two bits for each way
+    SPOOL_REPLACEMENTS,
+};
+
+// How a line gets into LL below an L2.
+enum spool_filling {
+    SPOOL_FILL_MISS,   // by a miss of LL
+    SPOOL_FILL_VICTIM, // when L2 replaces it; a hit moves it to L2
+    SPOOL_FILLINGS,
+};
+
+// --machine: what its LL and its L2 have besides their geometries.
+struct spool_machine {
+    uint32_t s_name;                         // text; 0: no machine was given
+    struct spool_geometry l2;                // with SPOOL_F_L2: a level between L1 and LL
+    uint32_t l2_replacement, ll_replacement; // enum spool_replacement
+    uint32_t ll_filling;                     // enum spool_filling
 };
 
 // A module or other mapping from which blocks were translated. Never changed once written. A range
@@ -545,6 +568,8 @@ struct spool_header {
     struct spool_cpu cpu; // also for programs that this one executes
 
     struct spool_control control;
+
+    struct spool_machine machine;
 };
 
 // --dump-code: translations are written beside the spool, to <spool>.code: consecutive records,
