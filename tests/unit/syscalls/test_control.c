@@ -336,6 +336,27 @@ static void test_again(void **state)
     assert_int_equal(opened, 3);
 }
 
+// A signal that the engine took while the call was interrupted, and that the call waits for or lets
+// in by its own mask: the call is made from its beginning, which finds the signal.
+static void test_awaited_came(void **state)
+{
+    (void)state;
+    sig.mask = ~0ul;
+    held = SIGBIT(SIGTRAP);
+    assert_int_equal(how(SYS_rt_sigtimedwait, AGAIN_RESTARTED), CONTROL_AGAIN);
+    sig.awaited = SIGBIT(SIGTRAP) | SIGBIT(SIGUSR1);
+    assert_int_equal(how(SYS_rt_sigtimedwait, AGAIN_RESTARTED), CONTROL_ANEW);
+    assert_int_equal(own.again, AGAIN_NOT);
+    assert_int_equal(opened, 2); // after the mask is open nothing more comes unseen
+    sig.awaited = 0;
+    sig.temp_mask_set = true;
+    sig.temp_mask = ~SIGBIT(SIGTRAP);
+    assert_int_equal(how(SYS_ppoll, AGAIN_INTERRUPTED), CONTROL_ANEW);
+    sig.temp_mask = ~0ul;
+    assert_int_equal(how(SYS_ppoll, AGAIN_INTERRUPTED), CONTROL_AGAIN);
+    sig.temp_mask_set = false;
+}
+
 static void test_signal_comes_first(void **state)
 {
     (void)state;
@@ -440,6 +461,7 @@ int main(void)
         cmocka_unit_test_setup(test_due, setup),
         cmocka_unit_test_setup(test_every_block, setup),
         cmocka_unit_test_setup(test_again, setup),
+        cmocka_unit_test_setup(test_awaited_came, setup),
         cmocka_unit_test_setup(test_signal_comes_first, setup),
         cmocka_unit_test_setup(test_cut_short, setup),
         cmocka_unit_test_setup(test_where_signals_are, setup),

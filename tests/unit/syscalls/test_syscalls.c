@@ -284,6 +284,14 @@ u64 mask_held(const struct thread *t)
     return t->sig->held_count ? held_mask : 0;
 }
 
+static bool is_due;
+
+bool mask_is_due(const struct thread *t)
+{
+    (void)t;
+    return is_due;
+}
+
 int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
 {
     (void)t;
@@ -639,6 +647,40 @@ static void test_passed_on(void **state)
     syscalls_done(t);
 }
 
+// A call that failed with EINTR is made again only if nothing but a signal for another thread can
+// have woken it: one that the client blocks and the kernel does not.
+static void test_woken_in_vain(void **state)
+{
+    static const struct {
+        u64 post, mask, temp; // temp: a mask of the call's own
+        s64 result;
+        bool due, vain;
+    } cases[] = {
+        { SYS_rt_sigtimedwait + 1, SIGBIT(SIGTRAP), 0, -EINTR, false, true },
+        { SYS_epoll_wait + 1, SIGBIT(SIGSEGV), 0, -EINTR, false, true },
+        { SYS_epoll_pwait + 1, 0, SIGBIT(SIGTRAP), -EINTR, false, true },
+        { SYS_epoll_pwait + 1, SIGBIT(SIGTRAP), SIGBIT(SIGUSR1), -EINTR, false, false },
+        { SYS_rt_sigtimedwait + 1, SIGBIT(SIGTRAP), 0, -EINTR, true, false }, // the client's signal
+        { SYS_rt_sigtimedwait + 1, SIGBIT(SIGUSR1), 0, -EINTR, false, false },
+        { SYS_rt_sigtimedwait + 1, SIGBIT(SIGTRAP), 0, -EAGAIN, false, false },
+        { SYS_rt_sigtimedwait + 1, SIGBIT(SIGTRAP), 0, SIGTRAP, false, false },
+        { SYS_close + 1, SIGBIT(SIGTRAP), 0, -EINTR, false, false }, // has closed
+        { 0, SIGBIT(SIGTRAP), 0, -EINTR, false, false },             // of the fast gate
+    };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+        t->sc_post = cases[i].post;
+        t->regs[R_RAX] = (u64)cases[i].result;
+        sig.mask = cases[i].mask;
+        sig.temp_mask = cases[i].temp;
+        sig.temp_mask_set = cases[i].temp != 0;
+        is_due = cases[i].due;
+        assert_int_equal(syscalls_woken_in_vain(t), cases[i].vain);
+    }
+    is_due = false;
+}
+
 static void test_done(void **state)
 {
     (void)state;
@@ -674,6 +716,7 @@ int main(void)
         cmocka_unit_test_setup(test_masks, setup),
         cmocka_unit_test_setup(test_held, setup),
         cmocka_unit_test_setup(test_passed_on, setup),
+        cmocka_unit_test_setup(test_woken_in_vain, setup),
         cmocka_unit_test_setup(test_done, setup),
     };
 
