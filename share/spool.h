@@ -251,39 +251,34 @@ enum spool_block_flag {
 
 // ---- --calls=yes ----
 
-// The events of inclusive costs, in the order of edges, frames and running totals. A run has the
-// events of its simulations. Those up to SPOOL_E_GE follow from executions (and from string
-// instructions), the others are rare.
+// The events of a run (events.def), in the order of inclusive costs in edges, frames and running
+// totals. Those up to SPOOL_E_GE follow from executions (and from string instructions), the others
+// are rare.
 enum spool_event {
-    SPOOL_E_IR,
-    SPOOL_E_DR,
-    SPOOL_E_DW,
-    SPOOL_E_BC,
-    SPOOL_E_BI,
-    SPOOL_E_GE,
-    SPOOL_E_I1MR,
-    SPOOL_E_ILMR,
-    SPOOL_E_D1MR,
-    SPOOL_E_DLMR,
-    SPOOL_E_D1MW,
-    SPOOL_E_DLMW,
-    SPOOL_E_BCM,
-    SPOOL_E_BIM,
-    SPOOL_E_SYSCOUNT,
-    SPOOL_E_SYSTIME,
-    SPOOL_E_SYSCPU,
+#define SPOOL_EVENT(id, name, counted, cachegrind, callgrind) SPOOL_E_##id,
+#include "share/events.def"
+#undef SPOOL_EVENT
     SPOOL_EVENTS,
 };
 
+#define SPOOL_COUNTED_ALWAYS  (UINT64_C(1) << 63) // no option has this bit
+#define SPOOL_COUNTED_CACHE   SPOOL_F_CACHE_SIM
+#define SPOOL_COUNTED_BRANCH  SPOOL_F_BRANCH_SIM
+#define SPOOL_COUNTED_L2      SPOOL_F_L2
+#define SPOOL_COUNTED_BUS     SPOOL_F_BUS
+#define SPOOL_COUNTED_SYSTIME SPOOL_F_SYSTIME
+#define SPOOL_COUNTED_SYSCPU  SPOOL_F_SYSCPU
+
 static inline int spool_event_counted(enum spool_event e, uint64_t run_flags)
 {
-    if (e == SPOOL_E_GE)
-        return (run_flags & SPOOL_F_BUS) != 0;
-    if (e >= SPOOL_E_SYSCOUNT)
-        return (run_flags & (e == SPOOL_E_SYSCPU ? SPOOL_F_SYSCPU : SPOOL_F_SYSTIME)) != 0;
-    int branch = e == SPOOL_E_BC || e == SPOOL_E_BI || e == SPOOL_E_BCM || e == SPOOL_E_BIM;
-
-    return e == SPOOL_E_IR || (run_flags & (branch ? SPOOL_F_BRANCH_SIM : SPOOL_F_CACHE_SIM)) != 0;
+    switch ((int)e) {
+#define SPOOL_EVENT(id, name, counted, cachegrind, callgrind) \
+case SPOOL_E_##id:                                            \
+    return (SPOOL_COUNTED_##counted & (run_flags | SPOOL_COUNTED_ALWAYS)) != 0;
+#include "share/events.def"
+#undef SPOOL_EVENT
+    default: return 0;
+    }
 }
 
 // The index of e among the events that the run counts; for SPOOL_EVENTS, their number.
@@ -396,7 +391,7 @@ struct spool_saved {
     uint64_t bytes;  // of this record
     uint64_t frames; // bytes; 0: it is free
     uint64_t totals[SPOOL_EVENTS];
-    uint64_t reserved[13];
+    uint64_t reserved[10];
 };
 
 // A power of two: no frame crosses a page.
@@ -610,21 +605,26 @@ struct spool_code_part {
 
 // The counters that one instruction owns, given the run's flags, in this order:
 //   REP with F_REP_CACHEGRIND: extra Ir, extra Bc (only with branch simulation)
-//   FETCH with cache simulation: I1mr, ILmr
+//   FETCH with cache simulation: I1mr, ILmr; with an L2: I1mr, I2mr, ILmr
 //   DYN with cache simulation: extra Dr, extra Dw
-//   reads or DYN with cache simulation: D1mr, DLmr
-//   writes or DYN with cache simulation: D1mw, DLmw
+//   reads or DYN with cache simulation: D1mr, DLmr; with an L2: D1mr, D2mr, DLmr
+//   writes or DYN with cache simulation: D1mw, DLmw; with an L2: D1mw, D2mw, DLmw
 //   BC, or REP with F_REP_CACHEGRIND, with branch simulation: Bcm
 //   BI with branch simulation: Bim
 struct spool_counters {
     uint32_t rep_ir, rep_bc; // index relative to the instruction's first counter; ~0u where absent
-    uint32_t i1mr;           // ILmr is i1mr + 1
+    uint32_t i1mr;           // the misses of the further levels follow it, as in events.def
     uint32_t dyn_r, dyn_w;
-    uint32_t d1mr; // DLmr is d1mr + 1
-    uint32_t d1mw; // DLmw is d1mw + 1
+    uint32_t d1mr, d1mw; // so, too
     uint32_t bcm, bim;
     uint32_t count;
 };
+
+// Levels of caches: counters of a reference that may miss.
+static inline uint32_t spool_levels(uint64_t run_flags)
+{
+    return run_flags & SPOOL_F_L2 ? 3 : 2;
+}
 
 static inline struct spool_counters spool_insn_counters(struct spool_insn in, uint64_t run_flags)
 {
@@ -632,6 +632,7 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
     int cache = (run_flags & SPOOL_F_CACHE_SIM) != 0;
     int branch = (run_flags & SPOOL_F_BRANCH_SIM) != 0;
     int rep = (in.flags & SPOOL_I_REP) && (run_flags & SPOOL_F_REP_CACHEGRIND);
+    uint32_t levels = spool_levels(run_flags);
 
     if (rep) {
         c.rep_ir = c.count++;
@@ -640,7 +641,7 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
     }
     if (cache && (in.flags & SPOOL_I_FETCH)) {
         c.i1mr = c.count;
-        c.count += 2;
+        c.count += levels;
     }
     if (cache && (in.flags & SPOOL_I_DYN)) {
         c.dyn_r = c.count++;
@@ -648,11 +649,11 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
     }
     if (cache && (in.reads || (in.flags & SPOOL_I_DYN))) {
         c.d1mr = c.count;
-        c.count += 2;
+        c.count += levels;
     }
     if (cache && (in.writes || (in.flags & SPOOL_I_DYN))) {
         c.d1mw = c.count;
-        c.count += 2;
+        c.count += levels;
     }
     if (branch && ((in.flags & SPOOL_I_BC) || rep))
         c.bcm = c.count++;

@@ -19,30 +19,13 @@
 
 enum { DEPTH_MAX = 100 }; // frames of a thread that are shown
 
-// The events of a run with --calls=yes, in the order of its profile.
-static const struct {
-    const char *name;
-    enum spool_event event;
-} known[] = {
-    { "Ir", SPOOL_E_IR },
-    { "Dr", SPOOL_E_DR },
-    { "Dw", SPOOL_E_DW },
-    { "I1mr", SPOOL_E_I1MR },
-    { "D1mr", SPOOL_E_D1MR },
-    { "D1mw", SPOOL_E_D1MW },
-    { "ILmr", SPOOL_E_ILMR },
-    { "DLmr", SPOOL_E_DLMR },
-    { "DLmw", SPOOL_E_DLMW },
-    { "Bc", SPOOL_E_BC },
-    { "Bcm", SPOOL_E_BCM },
-    { "Bi", SPOOL_E_BI },
-    { "Bim", SPOOL_E_BIM },
-    { "Ge", SPOOL_E_GE },
-    { "sysCount", SPOOL_E_SYSCOUNT },
-    { "sysTime", SPOOL_E_SYSTIME },
-    { "sysCpuTime", SPOOL_E_SYSCPU },
-};
-#define KNOWN (sizeof(known) / sizeof(*known))
+#define KNOWN FINISH_EVENTS
+
+// Of finish_callgrind[]: the events of a run with --calls=yes, in the order of its profile.
+static const char *event_name(int row)
+{
+    return finish_event_names[finish_callgrind[row].in];
+}
 
 // How often a direct call was executed.
 struct called {
@@ -67,7 +50,7 @@ struct shown {
     const struct control_run *r;
     struct spool_file s;
     bool calls;
-    int event[SPOOL_EVENTS]; // of the run, rows of known[]
+    int event[SPOOL_EVENTS]; // of the run, rows of finish_callgrind[]
     size_t events;
     int chosen[SPOOL_EVENTS]; // indices in `event`, in the order asked for
     size_t chosen_count;
@@ -84,7 +67,7 @@ struct shown {
 static void find_events(struct shown *v)
 {
     for (size_t i = 0; i < KNOWN; i++)
-        if (spool_event_counted(known[i].event, v->s.h->flags))
+        if (spool_event_counted(finish_callgrind[i].inclusive, v->s.h->flags))
             v->event[v->events++] = (int)i;
 }
 
@@ -98,8 +81,8 @@ static void choose_events(struct shown *v)
     while (s && *s) {
         size_t len = strcspn(s, ","), i = 0;
 
-        while (i < v->events && (strlen(known[v->event[i]].name) != len ||
-                                 memcmp(known[v->event[i]].name, s, len) != 0))
+        while (i < v->events && (strlen(event_name(v->event[i])) != len ||
+                                 memcmp(event_name(v->event[i]), s, len) != 0))
             i++;
         if (i == v->events)
             warn("process %d: %.*s is not counted", v->r->pid, (int)len, s);
@@ -221,7 +204,7 @@ static void print_stat(struct shown *v)
         printf(" %u", v->thread[i].slot + 1);
     printf("\n  Events collected:");
     for (size_t i = 0; i < v->events; i++)
-        text_print(stdout, " %s", known[v->event[i]].name);
+        text_print(stdout, " %s", event_name(v->event[i]));
     putchar('\n');
     if (v->calls)
         print_functions(v);
@@ -316,7 +299,7 @@ static void add_frame(struct shown *v, struct thread *t, const struct spool_open
     row = &t->row[t->rows++];
     memset(row, 0, sizeof(*row));
     for (size_t i = 0; i < v->chosen_count; i++) {
-        uint32_t at = spool_event_index(known[v->event[v->chosen[i]]].event, flags);
+        uint32_t at = spool_event_index(finish_callgrind[v->event[v->chosen[i]]].inclusive, flags);
 
         if (at < often || (f->key & SPOOL_FRAME_FILLED))
             row->count[i] = total[at] + f->before[at] + 1;
@@ -353,9 +336,7 @@ static void add_counts(void *ctx, const struct spool_walk_insn *in)
     struct thread *t = &v->thread[v->threads - 1];
 
     for (size_t i = 0; i < v->chosen_count; i++)
-        for (int e = 0; e < FINISH_EVENTS; e++)
-            if (strcmp(finish_event_names[e], known[v->event[v->chosen[i]]].name) == 0)
-                t->total[i] += in->counts[e];
+        t->total[i] += in->counts[finish_callgrind[v->event[v->chosen[i]]].in];
 }
 
 static struct thread *new_thread(struct shown *v, uint32_t slot)
@@ -394,7 +375,8 @@ static void add_called_thread(struct shown *v, uint32_t slot)
         total += n + 1;
     t = new_thread(v, slot);
     for (size_t i = 0; i < v->chosen_count; i++)
-        t->total[i] = total[spool_event_index(known[v->event[v->chosen[i]]].event, flags)];
+        t->total[i] =
+            total[spool_event_index(finish_callgrind[v->event[v->chosen[i]]].inclusive, flags)];
     for (size_t i = 0; i < frames; i++)
         add_frame(v, t, &frame[i], total);
 }
@@ -435,7 +417,7 @@ static void widen(const struct shown *v, const uint64_t *count, int *width)
 static void print_names(const struct shown *v, int *width)
 {
     for (size_t i = 0; i < v->chosen_count; i++)
-        text_print(stdout, "%*s ", width[i], known[v->event[v->chosen[i]]].name);
+        text_print(stdout, "%*s ", width[i], event_name(v->event[v->chosen[i]]));
 }
 
 static void print_counts(const struct shown *v, const uint64_t *count, const int *width)
@@ -455,7 +437,7 @@ static void print_dots(const struct shown *v, const int *width)
 static void first_widths(const struct shown *v, int *width)
 {
     for (size_t i = 0; i < v->chosen_count; i++)
-        width[i] = (int)strlen(known[v->event[v->chosen[i]]].name);
+        width[i] = (int)strlen(event_name(v->event[v->chosen[i]]));
 }
 
 static void print_totals(const struct shown *v)

@@ -225,12 +225,12 @@ static void own(u32 counter, enum spool_event e)
 void calls_own(const struct spool_counters *c, u32 first)
 {
     static const struct {
-        u8 field, event, next; // of the next counter, or SPOOL_EVENTS
+        u8 field, event, last; // the last is another one's if the counter is a group of levels
     } rows[] = {
-#define ROW(f, e, n) { offsetof(struct spool_counters, f), SPOOL_E_##e, n }
-        ROW(rep_ir, IR, SPOOL_EVENTS), ROW(rep_bc, BC, SPOOL_EVENTS), ROW(i1mr, I1MR, SPOOL_E_ILMR),
-        ROW(dyn_r, DR, SPOOL_EVENTS),  ROW(dyn_w, DW, SPOOL_EVENTS),  ROW(d1mr, D1MR, SPOOL_E_DLMR),
-        ROW(d1mw, D1MW, SPOOL_E_DLMW), ROW(bcm, BCM, SPOOL_EVENTS),   ROW(bim, BIM, SPOOL_EVENTS),
+#define ROW(f, e, l) { offsetof(struct spool_counters, f), SPOOL_E_##e, SPOOL_E_##l }
+        ROW(rep_ir, IR, IR),   ROW(rep_bc, BC, BC), ROW(i1mr, I1MR, ILMR),
+        ROW(dyn_r, DR, DR),    ROW(dyn_w, DW, DW),  ROW(d1mr, D1MR, DLMR),
+        ROW(d1mw, D1MW, DLMW), ROW(bcm, BCM, BCM),  ROW(bim, BIM, BIM),
 #undef ROW
     };
 
@@ -239,11 +239,9 @@ void calls_own(const struct spool_counters *c, u32 first)
     for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
         u32 at = *(const u32 *)((const u8 *)c + rows[i].field);
 
-        if (at == ~0u)
-            continue;
-        own(first + at, (enum spool_event)rows[i].event);
-        if (rows[i].next != SPOOL_EVENTS)
-            own(first + at + 1, (enum spool_event)rows[i].next);
+        for (u32 e = rows[i].event; at != ~0u && e <= rows[i].last; e++)
+            if (spool_event_counted((enum spool_event)e, tb_config.flags))
+                own(first + at++, (enum spool_event)e);
     }
 }
 

@@ -155,7 +155,7 @@ static void vec_in_calls(struct thread *t, const struct helperdesc_vec *d, u32 m
 static void vec_refs(struct thread *t, const struct helperdesc_vec *d, u32 mask, u32 size,
                      const u64 *addr, u32 first)
 {
-    u32 counter = first + d->dyn; // dyn_r dyn_w d1mr dlmr d1mw dlmw
+    u32 counter = first + d->dyn; // dyn_r, dyn_w, the levels of d1mr, those of d1mw
 
     for (u32 i = 0; i <= d->last; i++) {
         if (!(mask >> i & 1))
@@ -163,7 +163,7 @@ static void vec_refs(struct thread *t, const struct helperdesc_vec *d, u32 mask,
         calls_count(t, counter + d->write, 1);
         reftrace_ref(d->write ? REFTRACE_WRITE : REFTRACE_READ, addr[i], size, false);
         caches_dref(t, addr[i], sim_clip(size, tb_config.min_line),
-                    counter + 2 + (d->write ? 2u : 0u));
+                    counter + 2 + (d->write ? spool_levels(tb_config.flags) : 0u));
     }
 }
 

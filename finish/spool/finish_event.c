@@ -3,20 +3,26 @@
 // Events and their names.
 #include "finish/spool/finish_event.h"
 
-#include "share/spool.h"
-
 const char *const finish_event_names[FINISH_EVENTS] = {
-    "Ir", "I1mr", "ILmr", "Dr",  "D1mr", "DLmr",     "Dw",      "D1mw",      "DLmw",
-    "Bc", "Bcm",  "Bi",   "Bim", "Ge",   "sysCount", "sysTime", "sysCpuTime"
+#define SPOOL_EVENT(id, name, counted, cachegrind, callgrind) [cachegrind] = (name),
+#include "share/events.def"
+#undef SPOOL_EVENT
+};
+
+const struct finish_callgrind finish_callgrind[FINISH_EVENTS] = {
+#define SPOOL_EVENT(id, name, counted, cachegrind, callgrind) \
+    [callgrind] = { FINISH_##id, SPOOL_E_##id },
+#include "share/events.def"
+#undef SPOOL_EVENT
+};
+
+static const enum spool_event recorded[FINISH_EVENTS] = {
+#define SPOOL_EVENT(id, name, counted, cachegrind, callgrind) [cachegrind] = SPOOL_E_##id,
+#include "share/events.def"
+#undef SPOOL_EVENT
 };
 
 bool finish_event_counted(enum finish_event e, uint64_t flags)
 {
-    if (e == FINISH_IR)
-        return true;
-    if (e >= FINISH_GE)
-        return (flags & (e == FINISH_GE       ? SPOOL_F_BUS
-                         : e == FINISH_SYSCPU ? SPOOL_F_SYSCPU
-                                              : SPOOL_F_SYSTIME)) != 0;
-    return (flags & (e < FINISH_BC ? SPOOL_F_CACHE_SIM : SPOOL_F_BRANCH_SIM)) != 0;
+    return spool_event_counted(recorded[e], flags) != 0;
 }

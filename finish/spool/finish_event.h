@@ -7,27 +7,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The events in the order of the profile; a run has those of its simulations. ORDER finish_event
+#include "share/spool.h"
+
+// The events in the order of a Cachegrind profile; a run has those of its simulations.
 enum finish_event {
-    FINISH_IR,
-    FINISH_I1MR,
-    FINISH_ILMR,
-    FINISH_DR,
-    FINISH_D1MR,
-    FINISH_DLMR,
-    FINISH_DW,
-    FINISH_D1MW,
-    FINISH_DLMW,
-    FINISH_BC,
-    FINISH_BCM,
-    FINISH_BI,
-    FINISH_BIM,
-    FINISH_GE, // this and the following: Callgrind profiles only
-    FINISH_SYSCOUNT,
-    FINISH_SYSTIME,
-    FINISH_SYSCPU,
-    FINISH_EVENTS,
+#define SPOOL_EVENT(id, name, counted, cachegrind, callgrind) FINISH_##id = (cachegrind),
+#include "share/events.def"
+#undef SPOOL_EVENT
+    FINISH_EVENTS = SPOOL_EVENTS,
 };
+// Their order in a Callgrind profile.
+extern const struct finish_callgrind {
+    enum finish_event in;
+    enum spool_event inclusive; // in the engine's records
+} finish_callgrind[FINISH_EVENTS];
 extern const char *const finish_event_names[FINISH_EVENTS];
 // True when a run with these spool flags counts the event.
 bool finish_event_counted(enum finish_event e, uint64_t flags);

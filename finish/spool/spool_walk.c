@@ -33,6 +33,19 @@ static void put_event(struct spool_walk_shape *shape, uint32_t at, enum finish_e
         shape->event[at] = (uint8_t)e;
 }
 
+// The misses of each level of the run's caches; e: of the first.
+static void put_levels(struct spool_walk_shape *shape, uint32_t at, enum finish_event e,
+                       uint64_t flags)
+{
+    uint32_t levels = spool_levels(flags);
+
+    for (uint32_t i = 0; at != ~0u && i < levels; i++, e++) {
+        while (!finish_event_counted(e, flags))
+            e++;
+        put_event(shape, at + i, e);
+    }
+}
+
 static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uint64_t flags)
 {
     struct spool_counters at = spool_insn_counters(in, flags);
@@ -48,13 +61,9 @@ static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uin
     put_event(shape, at.dyn_w, FINISH_DW);
     put_event(shape, at.bcm, FINISH_BCM);
     put_event(shape, at.bim, FINISH_BIM);
-    static const enum finish_event pairs[3] = { FINISH_I1MR, FINISH_D1MR, FINISH_D1MW };
-    const uint32_t first[3] = { at.i1mr, at.d1mr, at.d1mw };
-    for (int i = 0; i < 3; i++)
-        if (first[i] != ~0u) {
-            put_event(shape, first[i], pairs[i]);
-            put_event(shape, first[i] + 1, pairs[i] + 1);
-        }
+    put_levels(shape, at.i1mr, FINISH_I1MR, flags);
+    put_levels(shape, at.d1mr, FINISH_D1MR, flags);
+    put_levels(shape, at.d1mw, FINISH_D1MW, flags);
 }
 
 // The walk over one block's counts, in one context or without contexts.

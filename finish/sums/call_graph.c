@@ -20,33 +20,7 @@
 #include "quern/profile.h"
 #include "share/table.h"
 
-// Callgrind's order, and the event of the engine's records.
-static const struct {
-    const char *name;
-    enum finish_event in;
-    enum spool_event inclusive;
-} events[] = {
-    { "Ir", FINISH_IR, SPOOL_E_IR },
-    { "Dr", FINISH_DR, SPOOL_E_DR },
-    { "Dw", FINISH_DW, SPOOL_E_DW },
-    { "I1mr", FINISH_I1MR, SPOOL_E_I1MR },
-    { "D1mr", FINISH_D1MR, SPOOL_E_D1MR },
-    { "D1mw", FINISH_D1MW, SPOOL_E_D1MW },
-    { "ILmr", FINISH_ILMR, SPOOL_E_ILMR },
-    { "DLmr", FINISH_DLMR, SPOOL_E_DLMR },
-    { "DLmw", FINISH_DLMW, SPOOL_E_DLMW },
-    { "Bc", FINISH_BC, SPOOL_E_BC },
-    { "Bcm", FINISH_BCM, SPOOL_E_BCM },
-    { "Bi", FINISH_BI, SPOOL_E_BI },
-    { "Bim", FINISH_BIM, SPOOL_E_BIM },
-    { "Ge", FINISH_GE, SPOOL_E_GE },
-    { "sysCount", FINISH_SYSCOUNT, SPOOL_E_SYSCOUNT },
-    { "sysTime", FINISH_SYSTIME, SPOOL_E_SYSTIME },
-    { "sysCpuTime", FINISH_SYSCPU, SPOOL_E_SYSCPU },
-};
-#define EVENTS (sizeof(events) / sizeof(*events))
-
-_Static_assert(EVENTS == FINISH_EVENTS, "every event");
+#define EVENTS FINISH_EVENTS
 
 // ---- Places ----
 
@@ -98,7 +72,7 @@ struct call_graph {
     struct inlining *inlining;
     size_t inlinings, inlinings_room;
     struct table inlining_table;
-    int event[EVENTS]; // rows of events[] that the run counts
+    int event[EVENTS]; // rows of finish_callgrind[] that the run counts
     size_t n;
     uint64_t plt[EVENTS]; // costs in linkage tables, not assigned to a caller yet
     struct quern_site plt_at;
@@ -543,11 +517,11 @@ void call_graph_add(struct call_graph *g, const struct spool_walk_insn *in)
     if (in->context == SPOOL_CONTEXT_OFF || (!in->context && (flags & SPOOL_F_NOT_COLLECTING)))
         return;
     for (size_t i = 0; i < g->n; i++)
-        counts[i] = in->counts[events[g->event[i]].in];
+        counts[i] = in->counts[finish_callgrind[g->event[i]].in];
     if (!is_sound(g, counts, 0, FINISH_COUNT_MAX) && !drop_damaged(g, counts))
         return;
     for (size_t i = 0; i < g->n; i++)
-        g->totals->counts[events[g->event[i]].in] += counts[i];
+        g->totals->counts[finish_callgrind[g->event[i]].in] += counts[i];
     if (in->plt || in->context == SPOOL_CONTEXT_SKIPPED) {
         for (size_t i = 0; i < g->n; i++)
             g->plt[i] += counts[i];
@@ -587,7 +561,8 @@ static void resolve_plt(const struct call_graph *g, const struct spool_edge *e, 
 static void take(struct call_graph *g, const uint64_t *counters, uint64_t *counts)
 {
     for (size_t i = 0; i < g->n; i++)
-        counts[i] = counters[spool_event_index(events[g->event[i]].inclusive, g->s->h->flags)];
+        counts[i] =
+            counters[spool_event_index(finish_callgrind[g->event[i]].inclusive, g->s->h->flags)];
 }
 
 static bool is_large(const struct call_graph *g, const struct spool_edge *e)
@@ -665,7 +640,7 @@ static void add_syscall(struct call_graph *g, const struct spool_edge *e)
         return;
     }
     for (size_t i = 0; i < g->n; i++)
-        g->totals->counts[events[g->event[i]].in] += counts[i];
+        g->totals->counts[finish_callgrind[g->event[i]].in] += counts[i];
     spot = spot_of(g, e->site_map, e->site, e->to);
     add_cost(g, &spot, 0, counts);
 }
@@ -709,9 +684,9 @@ struct call_graph *call_graph_new(const struct spool_file *s, struct places *pla
     if (!g->p)
         die(UTIL_USAGE, "out of memory");
     for (size_t i = 0; i < EVENTS; i++) {
-        if (!finish_event_counted(events[i].in, s->h->flags))
+        if (!finish_event_counted(finish_callgrind[i].in, s->h->flags))
             continue;
-        names[g->n] = events[i].name;
+        names[g->n] = finish_event_names[finish_callgrind[i].in];
         g->event[g->n++] = (int)i;
     }
     must(g, quern_profile_set_events(g->p, names, g->n));
