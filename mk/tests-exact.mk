@@ -3,13 +3,13 @@
 # The tests of exactness: the simulators alone (check-sim); programs counted by hand (check-guest),
 # against Cachegrind (check-compat) and against single-stepping (check-oracle).
 
-SIM_TESTS := $(BUILD)/tests/test_sim_cache $(BUILD)/tests/test_sim_branch $(BUILD)/tests/test_sim_stamps
+SIM_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_sim_*.c))
 
 $(SIM_TESTS): $(BUILD)/tests/test_sim_%: $(BUILD)/obj/asan/tests/unit/test_sim_%.o \
     $(BUILD)/obj/asan/sim/%.o
 	$(call link_asan,-lcmocka)
 
-$(BUILD)/tests/test_sim_stamps: $(BUILD)/obj/asan/sim/cache.o
+$(BUILD)/tests/test_sim_stamps $(BUILD)/tests/test_sim_level: $(BUILD)/obj/asan/sim/cache.o
 
 .PHONY: check-sim
 check-sim: $(SIM_TESTS)
