@@ -175,7 +175,9 @@ ENGINE_LAYER_UNITS += codecache/tcache count/helpers
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/pages codecache/region codecache/links \
     codecache/ibl codecache/hotblocks base/nolibc
 ENGINE_UNIT_OBJS_count/helpers := count/helpers
-ENGINE_LAYER_UNITS += callgraph/patterns count/llfork
+ENGINE_LAYER_UNITS += callgraph/patterns count/levels count/llfork
+ENGINE_UNIT_OBJS_count/levels := count/levels base/nolibc
+$(BUILD)/tests/unit/count/test_levels: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/llfork := count/llfork base/nolibc
 ENGINE_UNIT_OBJS_callgraph/patterns := callgraph/patterns base/nolibc
 
@@ -255,7 +257,7 @@ ENGINE_UNIT_OBJS_codecache/dump := codecache/dump base/nolibc
 ENGINE_UNIT_OBJS_codecache/vmmap := codecache/vmmap codecache/vmmapset base/nolibc
 ENGINE_UNIT_OBJS_count/caches := count/caches base/nolibc
 $(BUILD)/tests/unit/count/test_caches: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
-ENGINE_UNIT_OBJS_count/ll := count/ll count/llfork count/vector.S base/pages base/nolibc
+ENGINE_UNIT_OBJS_count/ll := count/ll count/llfork count/levels count/vector.S base/nolibc
 $(BUILD)/tests/unit/count/test_ll: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/vector := count/vector.S
 $(BUILD)/tests/unit/count/test_vector: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)

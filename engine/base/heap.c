@@ -226,6 +226,17 @@ void *heap_pages(u64 bytes)
     return p;
 }
 
+void *heap_large(u64 bytes)
+{
+    u64 at;
+
+    if (bytes < HUGE_PAGE)
+        return heap_pages(bytes);
+    at = ((u64)heap_pages(bytes + HUGE_PAGE) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    pages_huge(at, bytes);
+    return (void *)at;
+}
+
 void heap_free(void *p, u64 bytes)
 {
     if (!p)

@@ -7,6 +7,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
@@ -222,6 +223,7 @@ int caches_thread_init(struct thread *t)
             caches_forget(t);
     }
     ll_thread_init(t);
+    levels_thread_init(t);
     reftrace_thread_init(t);
     t->hist = 0;
     if (!serial.first) {
@@ -258,8 +260,12 @@ void caches_fork_child(void)
 
 bool caches_by_vectors(void)
 {
-    return tb_config.vectors && ll_is_narrow() && spool->i1.assoc <= 16 && spool->d1.assoc <= 16 &&
-           spool->ll.line >= spool->d1.line && spool->ll.line >= spool->i1.line;
+    u32 below = spool->ll.line;
+
+    if ((spool->flags & SPOOL_F_L2) && spool->machine.l2.line < below)
+        below = spool->machine.l2.line;
+    return tb_config.vectors && ll_takes_batches() && spool->i1.assoc <= 16 &&
+           spool->d1.assoc <= 16 && below >= spool->d1.line && below >= spool->i1.line;
 }
 
 bool caches_by_whole_vectors(void)

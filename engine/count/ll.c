@@ -8,9 +8,9 @@
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/levels.h"
 #include "engine/count/llfork.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
@@ -81,23 +81,14 @@ static struct sim_geometry geometry(void)
     return g;
 }
 
-// Large storage is on huge pages: otherwise each set costs a walk of the host's page tables.
-static void *storage(u64 bytes)
-{
-    u64 at;
-
-    if (bytes < HUGE_PAGE)
-        return heap_pages(bytes);
-    at = ((u64)heap_pages(bytes + HUGE_PAGE) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-    pages_huge(at, bytes);
-    return (void *)at;
-}
-
 // One thread: --calls=yes needs right totals after every reference. With AVX-512 it simulates each
-// reference at once (no batch); with AVX2 it drains the batch before it reads the totals.
-static void set_own_batch(void)
+// reference at once (no batch); with AVX2 it drains the batch before it reads the totals. The levels
+// of a machine are not for vectors, and take a large batch.
+static u32 own_batch(void)
 {
-    vector_sets.ll_batch = tb_config.calls && tb_config.vectors == 64 ? 0 : LL_BATCH_OWN;
+    if (levels_are_on())
+        return LL_BATCH_SHARED;
+    return tb_config.calls && tb_config.vectors == 64 ? 0 : LL_BATCH_OWN;
 }
 
 // What vector.S and routine.S have to know of it.
@@ -122,21 +113,40 @@ static void vectors_learn(const struct sim_narrow *c)
         vector_sets.ll_ahead = (u64)c->low_mask << c->line_shift;
 }
 
+// Routines append to the batch as for a narrow LL, with nothing to prefetch.
+static void init_levels(void)
+{
+    static u32 nothing[16];
+    u32 line = spool->ll.line;
+
+    if ((spool->flags & SPOOL_F_L2) && spool->machine.l2.line < line)
+        line = spool->machine.l2.line;
+    ll.line_shift = (u32)__builtin_ctz(line);
+    vector_sets.ll_tags = nothing;
+    vector_sets.ll_set = 6;
+    vector_sets.ll_batch = own_batch();
+}
+
 void ll_init(void)
 {
     struct sim_geometry g = geometry();
     u32 sets = g.size / g.line / g.assoc;
 
+    levels_init();
+    if (levels_are_on()) {
+        init_levels();
+        return;
+    }
     if (!(spool->flags & SPOOL_F_NO_NARROW) && sim_narrow_fits(&g, 47))
-        sim_narrow_init_zeroed(&ll.narrow, &g, storage(sim_narrow_bytes(&g)));
+        sim_narrow_init_zeroed(&ll.narrow, &g, heap_large(sim_narrow_bytes(&g)));
     else
-        sim_cache_init_zeroed(&ll.cache, &g, storage(sim_cache_bytes(&g)));
+        sim_cache_init_zeroed(&ll.cache, &g, heap_large(sim_cache_bytes(&g)));
     ll.stripe_mask = (1u << __builtin_ctz(sets)) - 1;
     if (ll.stripe_mask >= STRIPES)
         ll.stripe_mask = STRIPES - 1;
     ll.line_shift = (u32)__builtin_ctz(g.line);
     vectors_learn(&ll.narrow);
-    set_own_batch();
+    vector_sets.ll_batch = own_batch();
     if (ll.narrow.tags)
         llfork_init(ll.narrow.tags, ll.narrow.stride, sets);
 }
@@ -145,6 +155,10 @@ void ll_clear(void)
 {
     struct sim_geometry g = geometry();
 
+    if (levels_are_on()) {
+        levels_clear();
+        return;
+    }
     if (llfork_is_on())
         llfork_end(false);
     if (ll.narrow.tags)
@@ -153,9 +167,9 @@ void ll_clear(void)
         sys_madvise((u64)ll.cache.tags, PAGE_UP(sim_cache_bytes(&g)), MADV_DONTNEED);
 }
 
-bool ll_is_narrow(void)
+bool ll_takes_batches(void)
 {
-    return ll.narrow.tags != NULL;
+    return ll.narrow.tags || levels_are_on();
 }
 
 bool ll_is_shared(void)
@@ -188,7 +202,7 @@ void ll_before_fork(void)
 void ll_fork_child(void)
 {
     ll_forget_locks();
-    set_own_batch();
+    vector_sets.ll_batch = own_batch();
     ll.shared = false;
     llfork_fork_child();
 }
@@ -246,7 +260,7 @@ static void widen(void)
     if (llfork_is_on())
         llfork_end(true);
     llfork_init(NULL, 0, 0);
-    sim_cache_init_zeroed(&ll.cache, &g, storage(sim_cache_bytes(&g)));
+    sim_cache_init_zeroed(&ll.cache, &g, heap_large(sim_cache_bytes(&g)));
     sim_narrow_widen(&ll.narrow, &ll.cache);
     ll.narrow.tags = NULL;
     vector_sets.ll_tags = NULL;
@@ -343,17 +357,46 @@ static void append(struct thread *t, u64 addr, u32 size, u32 counter)
         ll_full(t);
 }
 
+// One lock for all sets: a replaced line goes to any set.
+static void levels_alone(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    if (ll.shared)
+        lock_take(&stripe[0].lock);
+    levels_ref(t, addr, size, counter);
+    if (ll.shared)
+        lock_drop(&stripe[0].lock);
+}
+
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    if (tb_config.recording && (ll.shared || queue_of(t)->on)) {
+    if (tb_config.recording && (ll.shared || queue_of(t)->on || levels_are_on())) {
         append(t, addr, size, counter);
         return;
     }
     if (ll_has_pending(t))
         ll_drain(t);
+    if (levels_are_on()) {
+        levels_alone(t, addr, size, counter);
+        return;
+    }
     calls_count(t, counter, 1);
     if (ll.shared ? shared_ref(addr, size) : own_ref(addr, size))
         calls_count(t, counter + 1, 1);
+}
+
+#define AHEAD 8 // references whose sets are on their way into the host's cache
+
+// @holds(the first stripe's lock)
+static void simulate_levels(struct thread *t, struct pending *w, struct pending *end)
+{
+    for (; w < end; w++) {
+        if (w + AHEAD < end)
+            levels_ahead(t, w[AHEAD].addr);
+        if (w->size == LL_DONE)
+            continue;
+        levels_ref(t, w->addr, w->size ? w->size : 1, w->counter);
+        w->size = LL_DONE;
+    }
 }
 
 static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, struct pending *end)
@@ -367,6 +410,10 @@ static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, 
 // @holds(the first stripe's lock; no thread simulates a single reference while others have batches)
 static void simulate(struct thread *t, struct pending *w, struct pending *end)
 {
+    if (levels_are_on()) {
+        simulate_levels(t, w, end);
+        return;
+    }
     for (; w < end; w++) {
         w = simulate_by_vectors(t, w, end);
         if (w == end)
@@ -482,7 +529,7 @@ void ll_beside(struct thread *t, bool beside)
         t->ll = (u64)begin_of(t);
     }
     if (!ll.shared && vector_sets.ll_batch)
-        vector_sets.ll_batch = on ? LL_BATCH_SHARED : LL_BATCH_OWN;
+        vector_sets.ll_batch = on ? LL_BATCH_SHARED : own_batch();
 }
 
 void ll_replayed(struct thread *t)

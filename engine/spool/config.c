@@ -122,6 +122,8 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
             c->min_line = spool->d1.line;
         if (spool->ll.line < c->min_line)
             c->min_line = spool->ll.line;
+        if ((spool->flags & SPOOL_F_L2) && spool->machine.l2.line < c->min_line)
+            c->min_line = spool->machine.l2.line;
         // A set of D1 must fit into eight lines, the largest scale of an index. If LL's lines were
         // shorter than D1's, LL would need to know which bytes of D1's line were referenced.
         while (c->d1_scale < 3 && (u64)spool->d1.line << c->d1_scale < spool->d1.assoc * 8ul)

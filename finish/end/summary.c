@@ -85,6 +85,52 @@ static void split_rate_line(const struct layout *l, const char *label, const uin
             strlen(l->two) > 2 ? " " : "");
 }
 
+// A level below L1. refs: that it gets; all: of the program.
+static void print_level(const struct layout *l, const char *const names[3], const uint64_t refs[2],
+                        const uint64_t misses[2], const uint64_t all[2])
+{
+    blank(l);
+    split_line(l, names[0], refs[0], refs[1]);
+    split_line(l, names[1], misses[0], misses[1]);
+    split_rate_line(l, names[2], misses, all);
+}
+
+static void print_caches(const struct layout *l, const uint64_t *c, bool has_l2)
+{
+    static const char *const l2_names[] = { "L2 refs:", "L2 misses:", "L2 miss rate:" };
+    static const char *const ll_names[] = { "LL refs:", "LL misses:", "LL miss rate:" };
+    const uint64_t refs[2] = { c[FINISH_DR], c[FINISH_DW] };
+    const uint64_t d1[2] = { c[FINISH_D1MR], c[FINISH_D1MW] };
+    const uint64_t d2[2] = { c[FINISH_D2MR], c[FINISH_D2MW] };
+    const uint64_t dl[2] = { c[FINISH_DLMR], c[FINISH_DLMW] };
+    const uint64_t all[2] = { c[FINISH_IR] + c[FINISH_DR], c[FINISH_DW] };
+    const uint64_t l1[2] = { c[FINISH_I1MR] + d1[0], d1[1] };
+    const uint64_t l2[2] = { c[FINISH_I2MR] + d2[0], d2[1] };
+    const uint64_t ll[2] = { c[FINISH_ILMR] + dl[0], dl[1] };
+
+    count_line(l, "I1  misses:", c[FINISH_I1MR]);
+    if (has_l2)
+        count_line(l, "L2i misses:", c[FINISH_I2MR]);
+    count_line(l, "LLi misses:", c[FINISH_ILMR]);
+    rate_line(l, "I1  miss rate:", c[FINISH_I1MR], c[FINISH_IR]);
+    if (has_l2)
+        rate_line(l, "L2i miss rate:", c[FINISH_I2MR], c[FINISH_IR]);
+    rate_line(l, "LLi miss rate:", c[FINISH_ILMR], c[FINISH_IR]);
+    blank(l);
+    split_line(l, "D   refs:", refs[0], refs[1]);
+    split_line(l, "D1  misses:", d1[0], d1[1]);
+    if (has_l2)
+        split_line(l, "L2d misses:", d2[0], d2[1]);
+    split_line(l, "LLd misses:", dl[0], dl[1]);
+    split_rate_line(l, "D1  miss rate:", d1, refs);
+    if (has_l2)
+        split_rate_line(l, "L2d miss rate:", d2, refs);
+    split_rate_line(l, "LLd miss rate:", dl, refs);
+    if (has_l2)
+        print_level(l, l2_names, l1, l2, all);
+    print_level(l, ll_names, has_l2 ? l2 : l1, ll, all);
+}
+
 void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
 {
     bool cache = (h->flags & SPOOL_F_CACHE_SIM) != 0;
@@ -99,28 +145,8 @@ void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
     l.second = widest(c[FINISH_DW], c[FINISH_BI]);
 
     count_line(&l, "I   refs:", c[FINISH_IR]);
-    if (cache) {
-        uint64_t refs[2] = { c[FINISH_DR], c[FINISH_DW] };
-        uint64_t d1[2] = { c[FINISH_D1MR], c[FINISH_D1MW] };
-        uint64_t ld[2] = { c[FINISH_DLMR], c[FINISH_DLMW] };
-        uint64_t all[2] = { c[FINISH_IR] + c[FINISH_DR], c[FINISH_DW] };
-        uint64_t ll[2] = { c[FINISH_ILMR] + c[FINISH_DLMR], c[FINISH_DLMW] };
-
-        count_line(&l, "I1  misses:", c[FINISH_I1MR]);
-        count_line(&l, "LLi misses:", c[FINISH_ILMR]);
-        rate_line(&l, "I1  miss rate:", c[FINISH_I1MR], c[FINISH_IR]);
-        rate_line(&l, "LLi miss rate:", c[FINISH_ILMR], c[FINISH_IR]);
-        blank(&l);
-        split_line(&l, "D   refs:", refs[0], refs[1]);
-        split_line(&l, "D1  misses:", d1[0], d1[1]);
-        split_line(&l, "LLd misses:", ld[0], ld[1]);
-        split_rate_line(&l, "D1  miss rate:", d1, refs);
-        split_rate_line(&l, "LLd miss rate:", ld, refs);
-        blank(&l);
-        split_line(&l, "LL refs:", c[FINISH_I1MR] + d1[0], d1[1]);
-        split_line(&l, "LL misses:", ll[0], ll[1]);
-        split_rate_line(&l, "LL miss rate:", ll, all);
-    }
+    if (cache)
+        print_caches(&l, c, (h->flags & SPOOL_F_L2) != 0);
     if (branch) {
         uint64_t executed[2] = { c[FINISH_BC], c[FINISH_BI] };
         uint64_t missed[2] = { c[FINISH_BCM], c[FINISH_BIM] };

@@ -99,6 +99,23 @@ static void heap_reuses(void **state)
     assert_string_equal(s, "text");
 }
 
+// From 2 MiB on at a multiple of that.
+static void heap_large_aligned(void **state)
+{
+    u8 *a = heap_large(PAGE), *b = heap_large(2 << 20), *c = heap_large((5 << 20) + 1);
+
+    (void)state;
+    assert_int_equal((u64)a % PAGE, 0);
+    assert_int_equal((u64)b % (2 << 20), 0);
+    assert_int_equal((u64)c % (2 << 20), 0);
+    assert_true(b >= a + PAGE && c >= b + (2 << 20));
+    for (u64 i = 0; i <= 5 << 20; i += PAGE / 2)
+        assert_int_equal(c[i], 0);
+    memset(b, 1, 2 << 20);
+    memset(c, 1, (5 << 20) + 1);
+    assert_int_equal(b[(2 << 20) - 1], 1);
+}
+
 static void heap_pages_aligned(void **state)
 {
     (void)state;
@@ -303,8 +320,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heap_random),        cmocka_unit_test(heap_reuses),
         cmocka_unit_test(heap_pages_aligned), cmocka_unit_test(heap_ends),
-        cmocka_unit_test(heap_ends_even),     cmocka_unit_test(safe_edges),
-        cmocka_unit_test(safe_nowhere),       cmocka_unit_test(client_strings),
+        cmocka_unit_test(heap_large_aligned), cmocka_unit_test(heap_ends_even),
+        cmocka_unit_test(safe_edges),         cmocka_unit_test(safe_nowhere),
+        cmocka_unit_test(client_strings),
     };
 
     return cmocka_run_group_tests_name("engine memory", tests, NULL, NULL);

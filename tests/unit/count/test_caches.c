@@ -16,6 +16,7 @@
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
 #include "engine/count/caches.h"
+#include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
@@ -83,7 +84,12 @@ void ll_thread_init(struct thread *t)
     (void)t;
 }
 
-bool ll_is_narrow(void)
+void levels_thread_init(struct thread *t)
+{
+    (void)t;
+}
+
+bool ll_takes_batches(void)
 {
     return true;
 }

@@ -20,6 +20,7 @@
 
 #include "engine/base/heap.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/llfork.h"
 #include "engine/count/vector.h"
@@ -50,6 +51,26 @@ void *heap_pages(u64 bytes)
     pages_asked = bytes;
     pages = p;
     return p;
+}
+
+static u64 large_asked;
+
+void *heap_large(u64 bytes)
+{
+    large_asked = bytes;
+    return heap_pages(bytes);
+}
+
+void *heap_alloc(u64 bytes)
+{
+    return heap_pages(bytes);
+}
+
+struct thread *threads_first(void); // thread/threads.h is not for this file: it has sys.h
+
+struct thread *threads_first(void)
+{
+    return t;
 }
 
 void *heap_shared(u64 bytes)
@@ -131,7 +152,7 @@ static int setup_narrow(void **state)
 {
     (void)state;
     begin((struct sim_geometry){ 1 << 20, 16, 64 });
-    assert_true(ll_is_narrow());
+    assert_true(ll_takes_batches());
     assert_int_equal(vector_sets.ll_ahead, 1023 << 6);
     assert_int_equal(vector_sets.ll_set, 6);
     assert_int_equal(pages_asked, 1 << 16); // 4 bytes a line
@@ -143,7 +164,7 @@ static int setup_odd(void **state)
 {
     (void)state;
     begin((struct sim_geometry){ 15 << 20, 16, 64 });
-    assert_true(ll_is_narrow());
+    assert_true(ll_takes_batches());
     assert_int_equal(vector_sets.ll_ahead, 0);
     assert_int_equal(vector_sets.ll_set, 6);
     return 0;
@@ -153,7 +174,7 @@ static int setup_odd_wide_sets(void **state)
 {
     (void)state;
     begin((struct sim_geometry){ 3 * 1024 * 20 * 64, 20, 64 });
-    assert_true(ll_is_narrow());
+    assert_true(ll_takes_batches());
     assert_int_equal(vector_sets.ll_set, vectors == 64 ? 7 : 0);
     return 0;
 }
@@ -425,7 +446,7 @@ static void test_widened(void **state)
     refer((1ul << 52) - 4, 8, 0);
     refer_to_some(20000);
     ll_drain(t);
-    assert_false(ll_is_narrow());
+    assert_false(ll_takes_batches());
     assert_null(vector_sets.ll_tags);
     check();
 }
@@ -459,7 +480,7 @@ static void test_llfork(void **state)
     assert_int_equal(vector_sets.ll_batch, LL_BATCH_OWN);
     refer_to_some(500);
     refer(1ul << 52, 1, 0);
-    assert_false(llfork_is_on() || ll_is_narrow());
+    assert_false(llfork_is_on() || ll_takes_batches());
     refer_to_some(500);
     check();
 }
@@ -472,7 +493,7 @@ static void test_shared(void **state)
     ll_share();
     refer_to_some(20000);
     refer((1ul << 52) - 4, 8, 0);
-    assert_false(ll_is_narrow());
+    assert_false(ll_takes_batches());
     refer_to_some(20000);
     check();
     refer(1ul << 53, 1, 0);
@@ -500,11 +521,54 @@ static void test_huge(void **state)
 {
     (void)state;
     begin((struct sim_geometry){ 64 << 20, 16, 64 });
-    assert_int_equal(pages_asked, (4 << 20) + (2 << 20));
-    assert_int_equal((u64)vector_sets.ll_tags % (2 << 20), 0);
+    assert_int_equal(pages_asked, 4 << 20);
+    assert_int_equal(large_asked, 4 << 20);
     refer_to_some(20000);
     ll_drain(t);
     check();
+}
+
+// The levels of a machine get the batched references in order: of the thread alone, and in pieces
+// that it simulates while it waits. An L2 of one line keeps nothing from LL but repetitions.
+static void test_machine(void **state)
+{
+    u64 misses = 0, n = 0;
+
+    (void)state;
+    begin((struct sim_geometry){ 60 << 10, 20, 64 });
+    header.flags = SPOOL_F_CACHE_SIM | SPOOL_F_L2;
+    header.machine.l2 = (struct spool_geometry){ 64, 1, 64 };
+    ll_init();
+    levels_thread_init(t);
+    assert_int_equal(vector_sets.ll_batch, LL_BATCH_SHARED);
+    assert_true(ll_takes_batches());
+    for (u32 beside = 0; beside < 2; beside++) {
+        ll_beside(t, beside);
+        for (u32 i = 0; i < 3 * PIECE + 5; i++, n++) {
+            u64 addr = (u64)(u32)rand() % (2 * header.ll.size);
+            u32 size = (u32)rand() % 8 ? 1 : 8;
+
+            misses += sim_cache_ref_last(&plain, addr, size);
+            ll_ref(t, addr, size, 3);
+        }
+        assert_int_equal(ll_help(t), beside);
+        ll_drain(t);
+        assert_false(ll_has_pending(t));
+        assert_int_equal(counted[3], n);
+        assert_int_equal(counted[5], misses);
+        assert_in_range(counted[4], misses, n);
+    }
+    ll_beside(t, false);
+    tb_config.recording = false; // at once
+    misses += sim_cache_ref_last(&plain, 1ul << 60, 1);
+    ll_ref(t, 1ul << 60, 1, 3);
+    assert_int_equal(counted[5], misses);
+    ll_clear();
+    ll_ref(t, 1ul << 60, 1, 3);
+    assert_int_equal(counted[5], misses + 1);
+    header.flags = 0;
+    begin((struct sim_geometry){ 1 << 17, 16, 64 });
+    assert_false(levels_are_on());
 }
 
 // It is empty afterwards, narrow or wide.
@@ -512,7 +576,7 @@ static void test_cleared(void **state)
 {
     (void)state;
     tb_config.recording = false;
-    if (ll_is_narrow()) {
+    if (ll_takes_batches()) {
         for (u32 child = 0; child < 2; child++) {
             ll_before_fork();
             ll_fork_child();
@@ -607,6 +671,7 @@ int main(void)
         cmocka_unit_test_setup(test_llfork, setup_narrow),
         cmocka_unit_test_setup(test_shared, setup_narrow),
         cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_machine),
         cmocka_unit_test_setup(test_widened, setup_narrow),
     };
 

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// engine/count/levels.c: which level counts what; an L2 of one line changes nothing of what LL
+// counts, which is then as in sim/cache.c; LL filled by what L2 replaces, by hand; each thread's own
+// L2, and one for all with --serialize-threads.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/heap.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/levels.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+#include "sim/level.h"
+
+struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
+static struct thread one, two;
+static u64 counted[8];
+
+void *heap_alloc(u64 bytes)
+{
+    return calloc(1, bytes);
+}
+
+void *heap_large(u64 bytes)
+{
+    u64 size = PAGE_UP(bytes);
+
+    return memset(aligned_alloc(4096, size), 0, size); // pages of its own
+}
+
+struct thread *threads_first(void)
+{
+    return &one;
+}
+
+void calls_counted(struct thread *of, u32 counter, u64 n)
+{
+    (void)of, (void)counter, (void)n;
+    fail();
+}
+
+// l2.size 0: none.
+static void begin(struct spool_geometry l2, struct spool_geometry ll, struct spool_machine m)
+{
+    m.l2 = l2;
+    header = (struct spool_header){ .ll = ll, .machine = m, .flags = SPOOL_F_CACHE_SIM };
+    if (l2.size)
+        header.flags |= SPOOL_F_L2;
+    one = (struct thread){ .misses = counted, .next = &two };
+    two = (struct thread){ .misses = counted };
+    memset(counted, 0, sizeof(counted));
+    levels_init();
+    levels_thread_init(&one);
+    levels_thread_init(&two);
+}
+
+static void expect(u64 l1, u64 l2, u64 ll)
+{
+    const u64 all[8] = { 0, 0, l1, l2, ll };
+
+    assert_memory_equal(counted, all, sizeof(all));
+}
+
+static void test_off(void **state)
+{
+    (void)state;
+    begin((struct spool_geometry){ 0 }, (struct spool_geometry){ 4096, 4, 64 },
+          (struct spool_machine){ 0 });
+    assert_false(levels_are_on());
+    assert_null(one.l2);
+    begin((struct spool_geometry){ 0 }, (struct spool_geometry){ 4096, 4, 64 },
+          (struct spool_machine){ .ll_replacement = SPOOL_SRRIP });
+    assert_true(levels_are_on());
+    assert_null(one.l2);
+    // without an L2 the next counter is LL's
+    levels_ref(&one, 0x1000, 8, 2);
+    levels_ref(&one, 0x1000, 8, 2);
+    levels_ref(&one, 0x103c, 8, 2); // in two lines, one of which is there: one miss
+    levels_ref(&one, 0x103c, 8, 2);
+    expect(4, 2, 0);
+}
+
+// L2: two sets of two ways; LL: one set of eight.
+static void test_by_hand(void **state)
+{
+    (void)state;
+    begin((struct spool_geometry){ 256, 2, 64 }, (struct spool_geometry){ 512, 8, 64 },
+          (struct spool_machine){ 0 });
+    for (u64 line = 0; line < 5; line++)
+        levels_ref(&one, line * 64, 4, 2); // L2: {4 2} {3 1}
+    expect(5, 5, 5);
+    levels_ref(&one, 0, 4, 2); // {0 4}: 0 was replaced in L2
+    expect(6, 6, 5);
+    levels_ref(&one, 64, 4, 2); // {1 3}
+    expect(7, 6, 5);
+    levels_ref(&one, 0xfc, 8, 2); // lines 3 and 4 are there
+    expect(8, 6, 5);
+    levels_ref(&one, 0x13c, 8, 2); // 4 is there, 5 is not: {4 0} {5 3}
+    expect(9, 7, 6);
+    // LL, by use: 5 0 4 3 2 1; 6 to 9 make it full, and replace 1 and 2
+    for (u64 line = 6; line < 10; line++)
+        levels_ref(&one, line * 64, 4, 2); // {8 6} {9 7}
+    expect(13, 11, 10);
+    levels_ref(&one, 3 * 64, 4, 2); // {8 6} {3 9}: still in LL
+    expect(14, 12, 10);
+    levels_ref(&one, 2 * 64, 4, 2);
+    expect(15, 13, 11);
+    levels_clear();
+    levels_ref(&one, 2 * 64, 4, 2);
+    expect(16, 14, 12);
+}
+
+// The same levels, LL filled by what L2 replaces.
+static void test_victims(void **state)
+{
+    (void)state;
+    begin((struct spool_geometry){ 256, 2, 64 }, (struct spool_geometry){ 256, 4, 64 },
+          (struct spool_machine){ .ll_filling = SPOOL_FILL_VICTIM });
+    for (u64 line = 0; line < 8; line++)
+        levels_ref(&one, line * 64, 4, 2); // {6 4} {7 5}, LL: 3 2 1 0
+    expect(8, 8, 8);
+    levels_ref(&one, 0, 4, 2); // {0 6} {7 5}, LL: 4 3 2 1: 0 has moved to L2
+    expect(9, 9, 8);
+    levels_ref(&one, 64, 4, 2); // {0 6} {1 7}, LL: 5 4 3 2
+    expect(10, 10, 8);
+    levels_ref(&one, 8 * 64, 4, 2); // {8 0} {1 7}, LL: 6 5 4 3
+    expect(11, 11, 9);
+    levels_ref(&one, 2 * 64, 4, 2); // not there any more: {2 8} {1 7}, LL: 0 6 5 4
+    expect(12, 12, 10);
+    levels_ref(&one, 4 * 64, 4, 2); // {4 2}, LL: 8 0 6 5
+    expect(13, 13, 10);
+}
+
+// An L2 of one line only keeps repetitions from LL, which are hits of its latest line.
+static void test_one_line(void **state)
+{
+    static const struct spool_geometry ll = { 12 * 5 * 64, 5, 64 };
+    struct sim_geometry g = { ll.size, ll.assoc, ll.line };
+    struct sim_cache plain;
+    u64 l1 = 0, misses = 0;
+
+    (void)state;
+    begin((struct spool_geometry){ 64, 1, 64 }, ll, (struct spool_machine){ 0 });
+    sim_cache_init(&plain, &g, malloc(sim_cache_bytes(&g)));
+    for (int n = 0; n < 100000; n++) {
+        u64 addr = (u64)(u32)rand() % (2 * ll.size);
+
+        for (int i = rand() % 3; i >= 0; i--, l1++) {
+            misses += sim_cache_ref_last(&plain, addr, 8);
+            levels_ref(&one, addr, 8, 2);
+            levels_ahead(&one, addr);
+        }
+    }
+    assert_int_equal(counted[2], l1);
+    assert_int_equal(counted[4], misses);
+    assert_in_range(counted[3], misses, l1 - 1);
+    free(plain.tags);
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    begin((struct spool_geometry){ 256, 2, 64 }, (struct spool_geometry){ 512, 8, 64 },
+          (struct spool_machine){ .l2_replacement = SPOOL_PLRU });
+    assert_ptr_not_equal(one.l2, two.l2);
+    levels_ref(&one, 0x40, 4, 2);
+    levels_ref(&two, 0x40, 4, 2);
+    expect(2, 2, 1);
+    levels_thread_init(&two); // another thread gets the slot
+    levels_ref(&one, 0x40, 4, 2);
+    levels_ref(&two, 0x40, 4, 2);
+    expect(4, 3, 1);
+    header.flags |= SPOOL_F_SERIALIZE;
+    one.l2 = two.l2 = NULL;
+    levels_thread_init(&one);
+    levels_ref(&one, 0x40, 4, 2);
+    levels_thread_init(&two);
+    assert_ptr_equal(one.l2, two.l2);
+    levels_ref(&two, 0x40, 4, 2);
+    levels_thread_init(&two);
+    levels_ref(&two, 0x40, 4, 2);
+    expect(7, 4, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_off),     cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_victims), cmocka_unit_test(test_one_line),
+        cmocka_unit_test(test_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
