@@ -295,7 +295,7 @@ int trace_read_next(struct trace_reader *r, struct trace_item *item)
     while (ret == 0) {
         while (r->used == r->chunk.bytes) {
             if (item->undone)
-                return fail(r, r->at, "the chunk ends behind the prefix of an undone reference");
+                return fail(r, r->at, "the chunk ends after the prefix of an undone reference");
             ret = next_chunk(r);
             if (ret <= 0)
                 return ret;

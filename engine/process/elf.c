@@ -170,7 +170,7 @@ static int segment_prot(const struct elf_phdr *p)
 }
 
 // Finds address space for a dynamic file. Returns the address of f->low, or -errno.
-static long find_room(const struct elf_file *f, u64 hint)
+static long find_space(const struct elf_file *f, u64 hint)
 {
     u64 size = f->high - f->low, want = hint & ~(f->align - 1);
     long got = sys_mmap(want, size, PROT_NONE,
@@ -236,12 +236,12 @@ long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_no
 
     *why = NULL;
     if (f->dynamic) {
-        long room = find_room(f, hint);
-        if (sys_failed(room)) {
+        long space = find_space(f, hint);
+        if (sys_failed(space)) {
             *why = "the address space has no free range of its size";
-            return room;
+            return space;
         }
-        bias = (u64)room - f->low;
+        bias = (u64)space - f->low;
     } else {
         // The address range must be free. Segments of one file may share pages, so the range is
         // reserved as a whole.

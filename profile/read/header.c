@@ -287,7 +287,7 @@ static void place_header(struct reader *r, enum key key, const char *s)
         remark(r, DIAG_HEADER_IN_BODY, s, "header line among the costs");
     else if (r->part_events && !anywhere)
         remark(r, DIAG_HEADER_AFTER_EVENTS, s,
-               "header line behind 'events:', which should be the last");
+               "header line after 'events:', which should be the last");
 }
 
 static void header_text(struct reader *r, char **field, const char *s, const char *end)
