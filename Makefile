@@ -78,7 +78,7 @@ $(BUILD)/bench/example: bench/example.c $(FLAGS_STAMP)
 CHECKS += check-headers check-house check-compilers
 
 HEADER_CFLAGS_engine ?= -I$(ZYDIS_SRC)/include -DZYAN_NO_LIBC -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD
-headers := $(sort $(shell find include engine sim share profile symbols report finish cli -name '*.h' 2>/dev/null))
+headers := $(sort $(shell find include engine sim share machine profile symbols report finish cli -name '*.h' 2>/dev/null))
 check-headers:
 	@n=0; bad=0; for h in $(headers); do n=$$((n+1)); \
 	    case $$h in engine/*) flags='$(HEADER_CFLAGS_engine)' ;; *) flags= ;; esac; \

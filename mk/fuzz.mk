@@ -47,6 +47,11 @@ $(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/trace.c $(filter %.c,$(FUZZ_TRACE))
 
+FUZZ_MACHINE := $(wildcard machine/*.c machine/*.h machine/*.def) sim/cache.c
+$(BUILD)/fuzz/machine: fuzz/machine.c $(FUZZ_MACHINE)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/machine.c $(filter %.c,$(FUZZ_MACHINE))
+
 # Displacements in code are not aligned.
 FUZZ_FRAGMENTS := engine/base/pages.c $(addprefix engine/codecache/,pack.c tcache.c region.c links.c ibl.c \
                       hotblocks.c)
@@ -84,7 +89,7 @@ $(FUZZ_SPOOLS)/made: $(BUILD)/fuzz/spool_seed | $(QUERN)
 	@rmdir $(@D)/spools && touch $@
 
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace fragments spool) \
+fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace machine fragments spool) \
     $(FUZZ_SPOOLS)/made $(FUZZ_DWPS)/made
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
@@ -103,6 +108,9 @@ fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace
 	    $(abspath $(FUZZ_DWPS))
 	@mkdir -p $(BUILD)/fuzz/corpus-trace
 	cd $(BUILD)/fuzz && ./trace -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-trace
+	@mkdir -p $(BUILD)/fuzz/corpus-machine
+	cd $(BUILD)/fuzz && ./machine -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-machine \
+	    $(abspath share/machines)
 	@mkdir -p $(BUILD)/fuzz/corpus-fragments
 	cd $(BUILD)/fuzz && ./fragments -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-fragments
 	@mkdir -p $(BUILD)/fuzz/corpus-spool

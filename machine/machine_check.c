@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// Whether the levels of a machine can be simulated. Called for a file as it is read, for the caches
+// of CPUID, and by `quern run` once options have replaced geometries. The limits are those of sim/
+// and of struct spool_machine.
+#include "machine/machine.h"
+
+#include <stdio.h>
+
+#include "sim/cache.h"
+
+// Of a set whose replacement is more than the order of use: state for each way in one word.
+enum { WAYS_MAX = 32 };
+
+const char *machine_check_level(enum machine_level level)
+{
+    static const char *const words[MACHINE_LEVELS] = { "L1I", "L1D", "L2", "LL" };
+
+    return words[level];
+}
+
+struct spool_geometry *machine_check_geometry(struct machine *m, enum machine_level level)
+{
+    struct spool_geometry *const g[MACHINE_LEVELS] = { &m->i1, &m->d1, &m->l2, &m->ll };
+
+    return g[level];
+}
+
+static bool check_geometry(const struct spool_geometry *g, bool first, char why[MACHINE_WHY])
+{
+    const struct sim_geometry sg = { g->size, g->assoc, g->line };
+    int fault = first ? sim_geometry_check(&sg) : sim_geometry_check_last(&sg);
+    struct sim_geometry near;
+
+    if (fault == SIM_GEOMETRY_OK)
+        return true;
+    near = sim_geometry_nearest(&sg);
+    snprintf(why, MACHINE_WHY, "%s; the nearest that can be simulated is size %u, ways %u, line %u",
+             sim_geometry_reason(fault), near.size, near.assoc, near.line);
+    return false;
+}
+
+static bool check_ways(uint32_t replacement, uint32_t ways, bool limited, char why[MACHINE_WHY])
+{
+    if (replacement == SPOOL_PLRU && (ways > WAYS_MAX || (ways & (ways - 1)))) {
+        snprintf(why, MACHINE_WHY, "plru needs 1, 2, 4, 8, 16 or 32 ways, not %u", ways);
+        return false;
+    }
+    if ((limited || replacement != SPOOL_LRU) && ways > WAYS_MAX) {
+        snprintf(why, MACHINE_WHY, "%u ways are too many; at most %d%s", ways, WAYS_MAX,
+                 limited ? "" : " with another replacement than lru");
+        return false;
+    }
+    return true;
+}
+
+static bool check_level(const struct machine *m, enum machine_level level, char why[MACHINE_WHY])
+{
+    switch (level) {
+    case MACHINE_L1I: return check_geometry(&m->i1, true, why);
+    case MACHINE_L1D: return check_geometry(&m->d1, true, why);
+    case MACHINE_L2:
+        return !m->has_l2 || (check_geometry(&m->l2, false, why) &&
+                              check_ways(m->l2_replacement, m->l2.assoc, true, why));
+    case MACHINE_LL:
+        return check_geometry(&m->ll, false, why) &&
+               check_ways(m->ll_replacement, m->ll.assoc, false, why);
+    case MACHINE_LEVELS: break;
+    }
+    return true;
+}
+
+// A line that moves between levels is one of each.
+static bool check_lines(struct machine *m, enum machine_level *at, char why[MACHINE_WHY])
+{
+    for (*at = 0; m->has_l2 && *at < MACHINE_LEVELS; ++*at) {
+        uint32_t line = machine_check_geometry(m, *at)->line;
+
+        if (line != m->l2.line) {
+            snprintf(why, MACHINE_WHY,
+                     "lines of %u bytes; with an L2 all levels have lines of one "
+                     "size, and those of L2 have %u",
+                     line, m->l2.line);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool machine_check(const struct machine *m, enum machine_level *at, char why[MACHINE_WHY])
+{
+    struct machine copy = *m;
+
+    for (*at = 0; *at < MACHINE_LEVELS; ++*at)
+        if (!check_level(m, *at, why))
+            return false;
+    if (!check_lines(&copy, at, why))
+        return false;
+    *at = MACHINE_LL;
+    if (m->ll_filling == SPOOL_FILL_VICTIM && !m->has_l2) {
+        snprintf(why, MACHINE_WHY,
+                 "filling is victim, of an L2 that the machine does not have; "
+                 "without one it is miss");
+        return false;
+    }
+    return true;
+}
