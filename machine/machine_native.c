@@ -67,11 +67,13 @@ unsigned machine_native_caches(struct machine *m, const struct machine_cpuid *p,
         // A processor without an L3.
         if (level == MACHINE_LL && m->has_l2 && p->ll_level < 3)
             continue;
-        *g = *cpuid[level];
-        if (!plausible(m, p, level, processors) || !machine_check(m, &at, why)) {
+        if (plausible(m, p, level, processors)) {
+            *g = *cpuid[level];
+            if (machine_check(m, &at, why))
+                continue;
             *g = file;
-            left |= 1u << level;
         }
+        left |= 1u << level;
     }
     return left;
 }
