@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Fuzzer of machine files: what is read can be simulated and has a title, and an error has a message
-// without control characters and a place within the file.
+// Fuzzer of machine files: what is read can be simulated and has a title; an error has a message
+// without control characters, and a place within the file.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
