@@ -3,6 +3,8 @@
 # The program quern, in two parts, of cli/ and finish/; the links to it by the traditional names.
 # mk/cli-profile.mk, read before this fragment, says which libraries the profile commands need.
 
+# machine/, for run, stat and doctor.
+CLI_MACHINE := $(sort $(wildcard machine/*.c))
 CLI_SRCS := $(sort $(filter-out cli/front/%,$(wildcard cli/*.c cli/*/*.c finish/*/*.c)))
 
 # Zydis with its formatter, for --dump-code. Warnings of third-party code are disabled.
@@ -32,7 +34,7 @@ CLI_COMPLETE_LINKS := $(CLI_LINKS:%=$(CLI_BASH)/%) $(CLI_LINKS:%=$(CLI_FISH)/%.f
 
 ALL += $(CLI_COMPLETE) $(CLI_COMPLETE_LINKS)
 
-$(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
+$(WHOLE): $(call host_objs,$(CLI_SRCS) $(CLI_MACHINE) sim/cache.c) $(CLI_ZYDIS) \
           $(BUILD)/lib/libquern-report.a $(BUILD)/lib/libquern.a \
           $(BUILD)/lib/libquern-symbols.a
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
@@ -55,7 +57,7 @@ ALL += $(QUICK)
 # The program that starts a run, in the same way.
 FRONT_SRCS := cli/front/front.c $(sort $(wildcard cli/run/*.c)) \
     cli/complete.c cli/base/text.c cli/base/util.c cli/files/name.c cli/options/options.c \
-    symbols/cachedir.c sim/cache.c
+    symbols/cachedir.c sim/cache.c $(CLI_MACHINE)
 
 # The target quern builds all of it: otherwise a run would use an old engine or finisher.
 $(QUERN): | $(QUICK) $(WHOLE)
@@ -90,7 +92,7 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c tests/unit/finish/*.c)))
 CLI_TESTED := $(addprefix cli/,base/text.c base/util.c files/digest.c files/name.c \
                 options/options.c) \
-              finish/end/summary.c sim/cache.c symbols/cachedir.c
+              finish/end/summary.c sim/cache.c symbols/cachedir.c $(CLI_MACHINE)
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 	$(call link_asan,-lcmocka -lm)
@@ -98,10 +100,10 @@ $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 $(BUILD)/tests/unit/cli/files/test_source: $(call asan_objs,cli/files/source.c cli/files/align.c)
 # Without run_machine.c: processors are data there.
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))
-$(BUILD)/tests/unit/cli/run/test_run_options: $(call asan_objs,cli/run/run_options.c)
+$(BUILD)/tests/unit/cli/run/test_run_options: $(call asan_objs,$(addprefix cli/run/,run_levels.c run_options.c))
 
 # The whole program with AddressSanitizer, for damaged spools.
-$(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(wildcard symbols/*.c)) \
+$(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) $(CLI_MACHINE) sim/cache.c $(wildcard symbols/*.c)) \
                            $(CLI_ZYDIS) $(BUILD)/lib/libquern-report-asan.a \
                            $(BUILD)/lib/libquern-asan.a
 	$(call link_asan,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))

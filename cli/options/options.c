@@ -316,9 +316,7 @@ static const struct option *find_numbered(const struct options *set, const char 
     return NULL;
 }
 
-// The edit distance from a, which has n letters, to b: how many letters to insert, delete, change,
-// or exchange with their neighbour. Only the first 63 of b count.
-static size_t distance(const char *a, size_t n, const char *b)
+size_t options_distance(const char *a, size_t n, const char *b)
 {
     size_t m = strnlen(b, 63);
     size_t row[3][64];
@@ -359,7 +357,7 @@ static const struct option *nearest(const struct options *set, const char *name,
 
         if (known < 4)
             continue;
-        d = distance(name + 2, len - 2, o->name + 2);
+        d = options_distance(name + 2, len - 2, o->name + 2);
         if (strncmp(name, o->name, len < known ? len : known) == 0)
             d = 1;
         if (d * 3 <= known - 2 && (!best || d < best_distance)) {

@@ -87,6 +87,9 @@ char **options_read(const struct options *set, const char *command, void *to, in
 char *options_words(const struct option *o, const char *last);
 // The word number i, "" behind the last; *len is its length.
 const char *options_word(const struct option *o, size_t i, size_t *len);
+// The edit distance from a, which has n letters, to b: how many letters to insert, delete, change,
+// or exchange with their neighbour. Only the first 63 of b count.
+size_t options_distance(const char *a, size_t n, const char *b);
 // Is the value of this option the next word of the command line?
 bool options_apart(const struct option *o);
 

@@ -223,7 +223,7 @@ static void banner(int log_fd, const char *command, const char *caches, const ch
             dprintf(log_fd, "==%ld== Parent PID: %ld\n", pid, (long)getppid());
         if (caches) {
             dprintf(log_fd, "==%ld== %s\n", pid, caches);
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < RUN_LEVELS; i++)
                 if (fits[i])
                     dprintf(log_fd, "==%ld== %s\n", pid, fits[i]);
         }
@@ -302,12 +302,23 @@ static void make_trace(const char *name)
     free(path);
 }
 
+static void find_caches(struct run_options *o, char *fits[RUN_LEVELS])
+{
+    if (o->cpu.given)
+        run_cpu_caches(&o->cpu, &o->caches);
+    else
+        run_cache_detect(&o->caches);
+    fits[0] = run_cache_fit(&o->caches.i1.g, false, "I1");
+    fits[1] = run_cache_fit(&o->caches.d1.g, false, "D1");
+    fits[2] = run_cache_fit(&o->caches.ll.g, true, "LL");
+}
+
 void run_start(const struct run_options *options, char **given)
 {
     struct run_options o = *options;
     struct run_program program;
     struct run_spool in;
-    char *fits[3];
+    char *fits[RUN_LEVELS] = { NULL };
     char *cwd, *self, *engine, *whole, *output, *expanded, *folder, *dump, *log, *spool;
     char *tree = NULL;
     char **client, *command, *caches = NULL;
@@ -350,13 +361,10 @@ void run_start(const struct run_options *options, char **given)
         die(UTIL_USAGE, "--env: only with --reproducible=yes; without it use env(1)");
     if (o.flags & SPOOL_F_COUNTED) // the vDSO would compute the time from the virtual TSC
         o.flags |= SPOOL_F_NO_VDSO;
-    if (o.cpu.given)
-        run_cpu_caches(&o.cpu, &o.caches);
+    if (o.machine)
+        run_levels_set(&o, fits);
     else
-        run_cache_detect(&o.caches);
-    fits[0] = run_cache_fit(&o.caches.i1.g, false, "I1");
-    fits[1] = run_cache_fit(&o.caches.d1.g, false, "D1");
-    fits[2] = run_cache_fit(&o.caches.ll.g, true, "LL");
+        find_caches(&o, fits);
 
     self = util_self();
     engine = find_engine(self);

@@ -12,6 +12,8 @@
 #include "cli/options/options.h"
 #include "share/spool.h"
 
+struct machine; // machine/machine.h
+
 // Our descriptors that stay open while the client runs are not below this number: programs expect
 // theirs in order.
 enum { RUN_FD_MIN = 10 };
@@ -27,8 +29,9 @@ struct run_cache {
 
 struct run_caches {
     struct run_cache i1, d1, ll;
-    const char *source; // of those that were not given: "CPUID leaf 4", ...
-    unsigned ll_level;  // 2 or 3 where detected; 0 otherwise
+    const char *source;            // of those that were not given: "CPUID leaf 4", ...
+    unsigned ll_level;             // 2 or 3 where detected; 0 otherwise
+    const struct machine *machine; // --machine, with the geometries above; NULL: none
 };
 
 // The processor that the program is shown.
@@ -68,6 +71,8 @@ struct run_options {
     uint64_t stress_flush;
     uint64_t every_blocks; // --dump-every-bb
     uint32_t systime;      // --collect-systime: 0 or 1 no, then the words
+    const char *machine;   // --machine
+    const char *l2;        // the value of --L2, another name of --LL
 };
 
 // run_options.c: reads argv[1..]; returns the program and its arguments. Ends the process on wrong
@@ -134,6 +139,17 @@ bool run_cache_parse(const char *text, bool last, struct spool_geometry *g, char
 char *run_cache_fit(struct spool_geometry *g, bool last, const char *name);
 // The line that says which caches are simulated and why. To be freed.
 char *run_cache_sentence(const struct run_caches *c);
+
+// run_levels.c: --machine. Prints the shipped machines, and which is that of the processor.
+_Noreturn void run_levels_list(const struct run_cpu *cpu);
+// Reads the machine, and sets what is simulated. At most one message for each level, to be freed,
+// about caches of the processor that are not those of the machine. Ends the process when the
+// machine cannot be used.
+enum { RUN_LEVELS = 4 };
+void run_levels_set(struct run_options *o, char *messages[RUN_LEVELS]);
+// What `native` is on this machine: true, and its name and title; or false, and why there is none.
+// All to be freed.
+bool run_levels_native(char **which, char *messages[RUN_LEVELS]);
 
 // run_spool.c: what the spool of a new run needs.
 struct run_spool {

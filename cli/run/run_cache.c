@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cli/base/util.h"
+#include "machine/machine.h"
 #include "sim/cache.h"
 
 // What is simulated when the processor says nothing: 64 KiB 2-way, 64 KiB 2-way, 256 KiB 8-way,
@@ -33,39 +34,18 @@ static bool complete(const struct found *f)
     return f->i1.size && f->d1.size && f->ll.size;
 }
 
-// Leaf 4 of Intel and leaf 8000_001D of AMD have the same layout.
-static void read_deterministic(unsigned leaf, struct found *f)
+static void ask(const void *of, uint32_t leaf, uint32_t sub, uint32_t r[4])
 {
-    for (unsigned sub = 0; sub < 32; sub++) {
-        unsigned type, level;
-        struct spool_geometry g;
-        uint32_t r[4]; // eax to edx
-        uint64_t size;
+    (void)of;
+    run_machine_cpuid(leaf, sub, r);
+}
 
-        run_machine_cpuid(leaf, sub, r);
-        type = r[0] & 31; // 0 none, 1 data, 2 instruction, 3 unified
-        level = (r[0] >> 5) & 7;
-        if (type == 0)
-            break;
-        g.line = (r[1] & 0xfff) + 1;
-        g.assoc = (r[1] >> 22) + 1;
-        size = (uint64_t)g.assoc * (((r[1] >> 12) & 0x3ff) + 1) * g.line * ((uint64_t)r[2] + 1);
-        if (r[0] & (1u << 9)) // fully associative
-            g.assoc = (uint32_t)(size / g.line);
-        if (size > UINT32_MAX)
-            size = UINT32_MAX & ~(uint64_t)(g.line - 1);
-        g.size = (uint32_t)size;
-        if (level == 1 && type == 2)
-            f->i1 = g;
-        else if (level == 1 && type == 1)
-            f->d1 = g;
-        else if (level == 1 && type == 3)
-            f->i1 = f->d1 = g;
-        else if (level > f->ll_level && type != 2) {
-            f->ll = g;
-            f->ll_level = level;
-        }
-    }
+static void read_deterministic(uint32_t leaf, struct found *f)
+{
+    struct machine_cpuid p = { 0 };
+
+    machine_cpuid_caches(&p, leaf, ask, NULL);
+    *f = (struct found){ p.i1, p.d1, p.ll, p.ll_level };
 }
 
 // One descriptor byte of leaf 2. Size in KiB, associativity, line.
@@ -286,29 +266,45 @@ char *run_cache_fit(struct spool_geometry *g, bool last, const char *name)
                      sim_geometry_reason(fault), util_commas(size, g->size), g->assoc, g->line);
 }
 
-static char *describe(const char *name, const struct run_cache *c)
+static char *describe(const char *name, const struct run_cache *c, uint32_t replacement,
+                      const char *more)
 {
+    bool said = replacement != SPOOL_LRU;
     char size[32];
 
-    return xasprintf("%s %s B, %u-way, %u B lines%s", name, util_commas(size, c->g.size),
-                     c->g.assoc, c->g.line, c->given ? " (given)" : "");
+    return xasprintf("%s %s B, %u-way, %u B lines%s%s%s%s", name, util_commas(size, c->g.size),
+                     c->g.assoc, c->g.line, said ? ", " : "",
+                     said ? machine_read_replacement(replacement) : "", more,
+                     c->given ? " (given)" : "");
+}
+
+// "L2 ...; ", or nothing.
+static char *describe_l2(const struct machine *m)
+{
+    const struct run_cache l2 = { m ? m->l2 : (struct spool_geometry){ 0 }, false };
+
+    return m && m->has_l2 ? describe("L2", &l2, m->l2_replacement, "; ") : xstrdup("");
 }
 
 char *run_cache_sentence(const struct run_caches *c)
 {
-    char *i1 = describe("I1", &c->i1);
-    char *d1 = describe("D1", &c->d1);
-    char *ll = describe("LL", &c->ll);
+    const struct machine *m = c->machine;
+    bool victim = m && m->ll_filling == SPOOL_FILL_VICTIM;
+    char *i1 = describe("I1", &c->i1, SPOOL_LRU, "");
+    char *d1 = describe("D1", &c->d1, SPOOL_LRU, "");
+    char *l2 = describe_l2(m);
+    char *ll = describe("LL", &c->ll, m ? m->ll_replacement : SPOOL_LRU, victim ? ", victim" : "");
     bool level_said = c->ll_level && !c->ll.given;
     bool rest = c->i1.given || c->d1.given || c->ll.given;
     char *level = level_said ? xasprintf(", LL is its L%u", c->ll_level) : xstrdup("");
     char *source = c->source
                        ? xasprintf("; %sfrom %s%s", rest ? "the others " : "", c->source, level)
                        : xstrdup("");
-    char *s = xasprintf("Caches: %s; %s; %s%s", i1, d1, ll, source);
+    char *s = xasprintf("Caches: %s; %s; %s%s%s", i1, d1, l2, ll, source);
 
     free(i1);
     free(d1);
+    free(l2);
     free(ll);
     free(level);
     free(source);

@@ -21,6 +21,15 @@ void run_options_cache(void *field, const struct option *o, const char *value)
     c->given = true;
 }
 
+// --L2 of a machine with two levels.
+static void last_level(void *field, const struct option *o, const char *value)
+{
+    struct run_options *r = field;
+
+    run_options_cache(&r->caches.ll, o, value);
+    r->l2 = value;
+}
+
 // A size, in KiB.
 static void kib(void *field, const struct option *o, const char *value)
 {
@@ -104,8 +113,11 @@ static const struct option rows[] = {
       OPTION_CALL, FIELD(caches.d1), .call = run_options_cache },
     { "--LL", "=SIZE,ASSOC,LINE", "last level cache [this machine's]",
       OPTION_CALL, FIELD(caches.ll), .call = run_options_cache },
-    { "--L2", "=SIZE,ASSOC,LINE", NULL,
-      OPTION_CALL, OPTION_HIDDEN, FIELD(caches.ll), .call = run_options_cache },
+    { "--L2", "=SIZE,ASSOC,LINE", NULL, OPTION_CALL, OPTION_HIDDEN, .call = last_level },
+    { "--machine", "=native|list|NAME|FILE",
+      "simulate the caches of this processor, of a machine of the list or of a file, with an L2 "
+      "where it has one; implies --cache-sim=yes",
+      OPTION_TEXT, FIELD(machine) },
     { FLAG(CACHE_SIM), YES_NO, "count cache accesses and misses [yes]", OPTION_YES },
     { FLAG(BRANCH_SIM), YES_NO, "count branches and mispredictions [no]", OPTION_YES },
     { FLAG(REP_CACHEGRIND), "=hardware|cachegrind",
@@ -319,6 +331,8 @@ char **run_options_read(struct run_options *o, int argc, char **argv)
     o->flags = SPOOL_F_CACHE_SIM;
     program = options_read(&run_options_table, "quern run", o, argc, argv);
     run_options_settle(o);
+    if (o->machine && strcmp(o->machine, "list") == 0)
+        run_levels_list(&o->cpu);
     if (!*program)
         die(UTIL_USAGE, "no program given; usage: quern run %s", run_options_table.usage);
     return program;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/base/util.h"
+#include "machine/machine.h"
 
 // The text area during its construction.
 struct text {
@@ -61,11 +62,35 @@ static char *join(char **argv)
 
 char *run_spool_desc(const struct run_caches *c)
 {
-    return xasprintf("I1 cache:         %u B, %u B, %u-way associative\n"
-                     "D1 cache:         %u B, %u B, %u-way associative\n"
-                     "LL cache:         %u B, %u B, %u-way associative",
-                     c->i1.g.size, c->i1.g.line, c->i1.g.assoc, c->d1.g.size, c->d1.g.line,
-                     c->d1.g.assoc, c->ll.g.size, c->ll.g.line, c->ll.g.assoc);
+    const struct machine *m = c->machine;
+    char *l2 = m && m->has_l2 ? xasprintf("L2 cache:         %u B, %u B, %u-way associative\n",
+                                          m->l2.size, m->l2.line, m->l2.assoc)
+                              : xstrdup("");
+    char *name = m ? xasprintf("\nMachine:          %s", m->name) : xstrdup("");
+    char *s = xasprintf("I1 cache:         %u B, %u B, %u-way associative\n"
+                        "D1 cache:         %u B, %u B, %u-way associative\n"
+                        "%s"
+                        "LL cache:         %u B, %u B, %u-way associative%s",
+                        c->i1.g.size, c->i1.g.line, c->i1.g.assoc, c->d1.g.size, c->d1.g.line,
+                        c->d1.g.assoc, l2, c->ll.g.size, c->ll.g.line, c->ll.g.assoc, name);
+
+    free(l2);
+    free(name);
+    return s;
+}
+
+// After run_levels_set(): its L2 can be simulated.
+static void put_machine(struct text *t, const struct machine *m)
+{
+    struct spool_machine *to = &t->h->machine;
+
+    to->s_name = text_add(t, m->name);
+    to->ll_replacement = m->ll_replacement;
+    to->ll_filling = m->ll_filling;
+    if (m->has_l2) {
+        to->l2 = m->l2;
+        to->l2_replacement = m->l2_replacement;
+    }
 }
 
 static _Noreturn void die_descriptors(void)
@@ -254,6 +279,8 @@ int run_spool_create(const struct run_spool *in, char **path)
         h->s_cpuinfo = text_add(&t, info);
         free(info);
     }
+    if (o->caches.machine)
+        put_machine(&t, o->caches.machine);
     if (o->patterns_bytes) {
         h->s_patterns = text_add_bytes(&t, o->rules, o->patterns_bytes);
         h->patterns_bytes = (uint32_t)o->patterns_bytes;

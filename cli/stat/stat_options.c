@@ -39,6 +39,7 @@ static const struct option rows[] = {
     RUN("--I1"),
     RUN("--D1"),
     RUN("--LL"),
+    RUN("--machine"),
     RUN("--cache-sim"),
     RUN("--branch-sim"),
     RUN("--rep-count"),
@@ -75,6 +76,8 @@ void stat_options_read(struct tally *s, int argc, char **argv)
     s->runs = 1;
     s->run_options.flags = SPOOL_F_CACHE_SIM;
     s->given = options_read(&stat_options_table, "quern stat", s, argc, argv);
+    if (s->run_options.machine && strcmp(s->run_options.machine, "list") == 0)
+        run_levels_list(&s->run_options.cpu);
     if (!*s->given)
         die(UTIL_USAGE, "no program given; usage: quern stat %s", stat_options_table.usage);
     s->json = (s->run_options.flags & SPOOL_F_JSON) != 0;

@@ -27,8 +27,9 @@
 //     damage                             the block cursor is set behind the last record
 //     say WHAT                           to standard output: `folder` of the spools of children,
 //                                        `skip`, the children that are left out, `open`, those of
-//                                        the signals 1 to 31 that are not blocked, or `header`,
-//                                        each number of the header: its name, offset and size
+//                                        the signals 1 to 31 that are not blocked, `header`,
+//                                        each number of the header: its name, offset and size, or
+//                                        `machine`, the one of --machine
 //     hear                               `quern control` may ask: nobody will answer
 //     wait FILE                          until there is such a file, for a minute at most
 //     end exit N | end signal N          the finisher is executed after this
@@ -330,6 +331,16 @@ static void say_header(void)
         printf("%s %zu %zu\n", fields[i].name, fields[i].at, fields[i].size);
 }
 
+// The flag, then the name, L2 and how lines are replaced and brought in.
+static void say_machine(void)
+{
+    const struct spool_machine *m = &h->machine;
+
+    printf("%s '%s' %u,%u,%u %u %u %u\n", h->flags & SPOOL_F_L2 ? "L2" : "no L2",
+           base + SPOOL_TEXT_OFF + m->s_name, m->l2.size, m->l2.assoc, m->l2.line,
+           m->l2_replacement, m->ll_replacement, m->ll_filling);
+}
+
 static void say(const char *line)
 {
     char *what = strtok(NULL, " \n");
@@ -340,6 +351,8 @@ static void say(const char *line)
         puts(base + SPOOL_TEXT_OFF + h->s_skip);
     } else if (strcmp(what, "header") == 0) {
         say_header();
+    } else if (strcmp(what, "machine") == 0) {
+        say_machine();
     } else if (strcmp(what, "open") == 0) {
         sigset_t blocked;
 

@@ -12,7 +12,7 @@
 
 #include "cli/run/run.h"
 
-struct machine {
+struct processor {
     uint64_t xcr0;
     struct spool_cpuid leaf[24]; // leaf, subleaf, eax to edx
 };
@@ -21,7 +21,7 @@ struct machine {
 
 // AMD Phenom II X6 1055T, family 10h: SSE4a and no SSSE3; its caches are in the old leaves alone:
 // 64 KiB of 2 ways twice, 512 KiB of 16 ways, 12 * 512 KiB of 48 ways (code 11).
-static const struct machine thuban = { 0, {
+static const struct processor thuban = { 0, {
     { 0, 0, 6, 0x68747541, 0x444d4163, 0x69746e65 },
     { 1, 0, 0x00100fa0, 0x00060800, 0x00802009, 0x178bfbff },
     { 0x80000000, 0, 0x8000001b, 0x68747541, 0x444d4163, 0x69746e65 },
@@ -34,7 +34,7 @@ static const struct machine thuban = { 0, {
 // AMD Ryzen 9 5950X, family 19h (Zen 3): AVX2, no AVX-512. Leaf 4 is reserved; in its place there
 // is 0x8000001d, of the caches that one core can use: 32 KiB of 8 ways twice, 512 KiB of 8, 32 MiB
 // of 16.
-static const struct machine vermeer = { 0x207, {
+static const struct processor vermeer = { 0x207, {
     { 0, 0, 0x10, 0x68747541, 0x444d4163, 0x69746e65 },
     { 1, 0, 0x00a20f10, 0x1d200800, 0x7ed8320b, 0x178bfbff },
     { 7, 0, 0, 0x219c97a9, 0x0040069c, 0x00000010 },
@@ -55,7 +55,7 @@ static const struct machine vermeer = { 0x207, {
 
 // AMD Ryzen 9 7950X, family 19h (Zen 4): AVX-512, whose states are at 832, 896 and 1408 (APM volume
 // 2, 11.5.2): consecutive, without space for MPX.
-static const struct machine raphael = { 0x2e7, {
+static const struct processor raphael = { 0x2e7, {
     { 0, 0, 0x10, 0x68747541, 0x444d4163, 0x69746e65 },
     { 1, 0, 0x00a60f12, 0x00200800, 0x7ed8320b, 0x178bfbff },
     { 7, 0, 1, 0xf1bf97a9, 0x00405fce, 0x10000010 },
@@ -80,7 +80,7 @@ static const struct machine raphael = { 0x2e7, {
 
 // Intel Xeon of family 6, model 207: AVX-512, whose states are at 1088, 1152 and 1664. The caches
 // are 48 KiB of 12 ways, 32 KiB of 8, 2 MiB of 16 and 300 MiB of 20.
-static const struct machine emerald = { 0x602e7, {
+static const struct processor emerald = { 0x602e7, {
     { 0, 0, 0x20, 0x756e6547, 0x6c65746e, 0x49656e69 },
     { 1, 0, 0x000c06f2, 0x00020800, 0xfffa3203, 0x1f8bfbff },
     { 2, 0, 0x00feff01, 0x000000f0, 0, 0 },
@@ -104,7 +104,7 @@ static const struct machine emerald = { 0x602e7, {
 } };
 // clang-format on
 
-static const struct machine *machine;
+static const struct processor *machine;
 
 void run_machine_cpuid(uint32_t leaf, uint32_t sub, uint32_t r[4])
 {

@@ -81,7 +81,8 @@ static void test_cache_detect(void **state)
                               { { 16384, 4, 64 }, true },
                               { { 1048576, 16, 64 }, true },
                               NULL,
-                              0 };
+                              0,
+                              NULL };
     struct run_caches none = { 0 };
     char *said;
 
@@ -117,7 +118,7 @@ static void test_cache_detect(void **state)
 static void test_cache_machines(void **state)
 {
     static const struct {
-        const struct machine *on;
+        const struct processor *on;
         struct spool_geometry i1, d1, ll;
         unsigned level;
         const char *source;
@@ -165,7 +166,7 @@ static void test_cache_without_a_third(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
-        struct machine without = thuban;
+        struct processor without = thuban;
         struct run_caches c = { 0 };
 
         for (size_t k = 0; k < sizeof(without.leaf) / sizeof(*without.leaf); k++)

@@ -25,7 +25,7 @@ const char *__asan_default_options(void)
 }
 
 // The message where the value is refused; "" where it is accepted.
-static const char *refusal(const struct machine *on, const char *value)
+static const char *refusal(const struct processor *on, const char *value)
 {
     static char text[1024];
     struct run_cpu cpu;
@@ -53,7 +53,7 @@ static const char *refusal(const struct machine *on, const char *value)
     return text;
 }
 
-static struct run_cpu shown(const struct machine *on, const char *value)
+static struct run_cpu shown(const struct processor *on, const char *value)
 {
     struct run_cpu cpu;
 
@@ -157,8 +157,8 @@ static void test_states(void **state)
 
 static void test_lacks(void **state)
 {
-    static const struct machine bare = { 3, { { 0, 0, 1, 0, 0, 0 } } };
-    struct machine no_avx = vermeer;
+    static const struct processor bare = { 3, { { 0, 0, 1, 0, 0, 0 } } };
+    struct processor no_avx = vermeer;
 
     (void)state;
     assert_string_equal(refusal(&thuban, "x86-64-v2"),

@@ -1,0 +1,277 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# --machine: which file is taken, what of it is simulated, and what is refused. What a file may say
+# is tests/unit/machine's.
+
+load run
+
+# $1: the machine's title; the rest: lines of [match]. Three levels, each with a replacement of its own.
+machine_file() {
+    printf '%s\n' '[machine]' "title = $1" '[match]' "${@:2}" \
+        '[L1I]' 'size = 32 KiB' 'ways = 8' 'line = 64' 'replacement = lru' \
+        '[L1D]' 'size = 48 KiB' 'ways = 12' 'line = 64' 'replacement = lru' \
+        '[L2]' 'size = 2 MiB' 'ways = 16' 'line = 64' 'replacement = plru' \
+        '[LL]' 'size = 60 MiB' 'ways = 15' 'line = 64' 'replacement = srrip' 'filling = victim'
+}
+
+two_levels() {
+    machine_file Two | sed -e '/^\[match\]/d' -e '/^\[L2\]/,/^replacement/d' -e 's/victim/miss/'
+}
+
+# A copy of quern that has only the machines of ./share/quern/machines.
+own_machines() {
+    mkdir -p bin libexec share/quern/machines
+    cp "$BUILD/bin/quern" bin/quern
+    ln -s "$BUILD/libexec/quern" libexec/quern
+    QUERN=$PWD/bin/quern
+}
+
+real() {
+    [ -x "$BUILD/libexec/quern/quern-engine" ] || skip "no engine in this build"
+    unset QUERN_ENGINE QUERN_TEST_SPOOL
+    rm -f script
+}
+
+# The line about caches.
+caches() {
+    grep -F '== Caches: ' <<< "$messages"
+}
+
+# The options are refused with this message.
+refused() {
+    quern run "${@:2}"
+    same "$messages" "quern: $1"
+    [ "$status" = 2 ]
+    same "$output" ""
+}
+
+@test "the shipped machines are listed" {
+    own_machines
+    machine_file 'The first' 'vendor = NoSuchVendor' 'family = 6' 'models = 1' > share/quern/machines/b-one.machine
+    two_levels > share/quern/machines/a-two.machine
+    touch share/quern/machines/README
+    quern run --machine=list
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$output" "a-two             Two
+b-one             The first"
+    # quern-whole looks beside itself
+    QUERN=$BUILD/bin/quern
+    quern run --machine=list
+    want=$output
+    quern stat --machine=list
+    same "$output" "$want"
+}
+
+@test "which of them is this processor's" {
+    own_machines
+    value() { sed -n "s/^$1[[:blank:]]*: //p" /proc/cpuinfo | head -n 1; }
+    machine_file 'This one' "vendor = $(value vendor_id)" "family = $(value 'cpu family')" \
+        "models = $(value model)" > share/quern/machines/mine.machine
+    machine_file 'Another' 'vendor = NoSuchVendor' 'family = 6' 'models = 1' > share/quern/machines/a.machine
+    quern run --machine=list
+    same "$output" "a                 Another
+mine              This one (native)"
+    make_prog
+    quern run --machine=native ./prog
+    [ "$status" = 0 ]
+    [[ "$(caches)" == *"; from machine mine and CPUID" ]]
+}
+
+# The X5550 of --cpu=x86-64-v2: 32 KiB of 4 ways, 32 KiB of 8, 256 KiB of 8, 8 MiB of 16. An eighth
+# of the file's L2 is not one of such a processor.
+@test "native is the processor that --cpu shows, and takes its caches" {
+    grep -qw sse4_2 /proc/cpuinfo || skip "this processor has no sse4_2"
+    own_machines
+    make_prog
+    script << 'END'
+say machine
+end exit 0
+END
+    machine_file Nehalem 'vendor = GenuineIntel' 'family = 6' 'models = 0x1a' > share/quern/machines/x.machine
+    quern run --cpu=x86-64-v2 --machine=list
+    same "$output" "x                 Nehalem (native)"
+    quern run --cpu=x86-64-v2 --machine=native ./prog
+    [ "$status" = 0 ]
+    same "$(sed -n 3,4p <<< "$messages")" "==PID== Caches: I1 32,768 B, 4-way, 64 B lines; \
+D1 32,768 B, 8-way, 64 B lines; L2 2,097,152 B, 16-way, 64 B lines, plru; \
+LL 8,388,608 B, 16-way, 64 B lines, srrip, victim; from machine x and CPUID
+==PID== L2 cache of 262,144 B, 8-way, 64 B lines, by CPUID, is not one of such a processor; \
+simulating that of machine x: 2,097,152 B, 16-way, 64 B lines"
+    same "$output" "L2 'x' 2097152,16,64 1 2 1"
+    # An option says more than CPUID.
+    quern run --cpu=x86-64-v2 --machine=native --I1=16384,4,64 --LL=4194304,16,64 ./prog
+    same "$(sed -n 3p <<< "$messages")" "==PID== Caches: I1 16,384 B, 4-way, 64 B lines (given); \
+D1 32,768 B, 8-way, 64 B lines; L2 2,097,152 B, 16-way, 64 B lines, plru; \
+LL 4,194,304 B, 16-way, 64 B lines, srrip, victim (given); the others from machine x and CPUID"
+}
+
+@test "native, and no file fits" {
+    own_machines
+    make_prog
+    machine_file Nehalem 'vendor = GenuineIntel' 'family = 6' 'models = 0x1b' > share/quern/machines/x.machine
+    refused "--machine=native: no machine fits the processor that --cpu=x86-64 shows (AuthenticAMD, \
+family 15, model 5); choose one of --machine=list" --cpu=x86-64 --machine=native ./prog
+    machine_file Nehalem 'vendor = NoSuchVendor' 'family = 6' 'models = 0' > share/quern/machines/x.machine
+    quern run --machine=native ./prog
+    [ "$status" = 2 ]
+    [[ "$messages" == "quern: --machine=native: no machine fits this processor ("*", family "*", model \
+"*"); choose one of --machine=list, or write a file for it: quern-run(1)" ]]
+}
+
+@test "a file, by its path or by the end of its name" {
+    make_prog
+    script << 'END'
+say machine
+end exit 0
+END
+    machine_file 'My own' 'vendor = NoSuchVendor' 'family = 6' 'models = 1' > my.machine
+    for name in my.machine ./my.machine "$PWD/my.machine"; do
+        quern run --machine="$name" ./prog
+        same "$output" "L2 'my' 2097152,16,64 1 2 1"
+        same "$(caches)" "==PID== Caches: I1 32,768 B, 8-way, 64 B lines; \
+D1 49,152 B, 12-way, 64 B lines; L2 2,097,152 B, 16-way, 64 B lines, plru; \
+LL 62,914,560 B, 15-way, 64 B lines, srrip, victim; from machine my"
+    done
+    same "$(grep ^desc: cachegrind.out.* | tail -n 5 | sed 's/^[^:]*[0-9]:desc/desc/')" \
+        "desc: I1 cache:         32768 B, 64 B, 8-way associative
+desc: D1 cache:         49152 B, 64 B, 12-way associative
+desc: L2 cache:         2097152 B, 64 B, 16-way associative
+desc: LL cache:         62914560 B, 64 B, 15-way associative
+desc: Machine:          my"
+    two_levels > noend
+    quern run --machine=./noend ./prog
+    same "$output" "no L2 'noend' 0,0,0 0 2 0"
+    # without a name of its own, by a pipe
+    quern run --machine=/dev/stdin ./prog < my.machine
+    same "$output" "L2 'stdin' 2097152,16,64 1 2 1"
+}
+
+# A name is written into the profile as one line.
+@test "a newline in the name of a file" {
+    make_prog
+    two_levels > $'a\nb.machine'
+    quern run -q --machine=$'a\nb.machine' -o out ./prog
+    [ "$status" = 0 ]
+    same "$(grep Machine out)" "desc: Machine:          a_b"
+}
+
+@test "without --machine the spool has none" {
+    make_prog
+    script << 'END'
+say machine
+end exit 0
+END
+    quern run -q ./prog
+    same "$output" "no L2 '' 0,0,0 0 0 0"
+}
+
+@test "what is wrong in a file: its place, and what is allowed" {
+    make_prog
+    two_levels | sed 's/^ways = 15/ways = fifteen/' > bad.machine
+    refused "bad.machine:15:8: ways = fifteen: must be a whole number" --machine=bad.machine ./prog
+    sed -i '/^title/d' bad.machine
+    sed -i 's/fifteen/15/' bad.machine
+    refused "bad.machine:1:1: [machine] has no title" --machine=bad.machine ./prog
+    : > bad.machine
+    refused "bad.machine:1:1: the file ends without [machine]" --machine=bad.machine ./prog
+    printf '[machine]\ntitle = \033[2J\n' > bad.machine
+    refused "bad.machine:2:9: control character 0x1b: not a text file" --machine=bad.machine ./prog
+    head -c 1048577 /dev/zero > bad.machine
+    refused "bad.machine: larger than 1 MiB: not a machine file" --machine=bad.machine ./prog
+    head -c 1048576 /dev/zero > bad.machine
+    refused "bad.machine:1:1: control character 0x00: not a text file" --machine=bad.machine ./prog
+    refused "./nowhere: No such file or directory" --machine=./nowhere ./prog
+    refused "./: Is a directory" --machine=./ ./prog
+}
+
+@test "a name that is not known" {
+    own_machines
+    make_prog
+    two_levels > share/quern/machines/zen4.machine
+    two_levels > share/quern/machines/sapphire-rapids.machine
+    rest="--machine=list lists them, and a file's name has a / or ends in .machine"
+    refused "--machine=zne4: no such machine; did you mean zen4? $rest" --machine=zne4 ./prog
+    refused "--machine=sapphire: no such machine; did you mean sapphire-rapids? $rest" --machine=sapphire ./prog
+    refused "--machine=m1: no such machine; $rest" --machine=m1 ./prog
+    refused "--machine: the value is empty" --machine= ./prog
+    rm -r share
+    refused "$PWD/bin/../share/quern/machines: the folder of machines: No such file or directory; \
+install quern again" --machine=zen4 ./prog
+}
+
+@test "what does not go together" {
+    make_prog
+    machine_file Three 'vendor = NoSuchVendor' 'family = 6' 'models = 1' > three.machine
+    two_levels > two.machine
+    refused "--machine=two.machine: not with --cache-sim=no, with which no caches are simulated; leave \
+one of them out" --cache-sim=no --machine=two.machine ./prog
+    refused "--machine=two.machine: not with --cache-sim=no, with which no caches are simulated; leave \
+one of them out" --machine=two.machine --cache-sim=no ./prog
+    refused "--L2=1048576,16,64: not with --machine; the last level is --LL=1048576,16,64" \
+        --machine=two.machine --L2=1048576,16,64 ./prog
+    refused "--trace-refs=t: not with --machine=three.machine, which has an L2 that a trace does not \
+know of; leave one of them out, or take a machine of two levels (cachegrind)" \
+        --machine=three.machine --trace-refs=t ./prog
+    [ ! -e t ]
+    refused "--machine=three.machine with --I1, --D1 or --LL: [L1D]: lines of 32 bytes; with an L2 all \
+levels have lines of one size, and those of L2 have 64" --machine=three.machine --D1=32768,8,32 ./prog
+    refused "--machine=three.machine with --I1, --D1 or --LL: [LL]: 64 ways are too many; at most 32 \
+with another replacement than lru" --machine=three.machine --LL=8388608,64,64 ./prog
+    quern run -q --machine=two.machine --D1=32768,8,32 ./prog
+    [ "$status" = 0 ]
+    quern run -q --machine=two.machine --trace-refs=t ./prog
+    [ "$status" = 0 ]
+}
+
+# The oracle of the framework: the machine and the options say the same.
+@test "cachegrind: the same profile as with the geometries, byte for byte" {
+    real
+    same "$("$QUERN" run --machine=list | grep '^cachegrind ')" \
+        "cachegrind        Two levels, as Cachegrind has them by default"
+    printf '%s\n' '#include <stdlib.h>' 'int main(void) { int s = 0; char *p = calloc(1, 3000000);' \
+        'for (unsigned i = 0, k = 1; i < 100000; i++, k = k * 1103515245 + 12345) s += p[k % 3000000]++;' \
+        'return s == 1; }' > p.c
+    gcc -O1 -g -o p p.c
+    for options in '' --branch-sim=yes --calls=yes '--calls=yes --cache-sim=yes --dump-instr=yes'; do
+        quern run -q $options --machine=cachegrind -o one ./p
+        [ "$status" = 0 ]
+        quern run -q $options --I1=65536,2,64 --D1=65536,2,64 --LL=262144,8,64 -o two ./p
+        [ "$status" = 0 ]
+        same "$(grep -cE '^desc: Machine: +cachegrind$' one)" 1
+        sed -i -e '/^desc: Machine: /d' -e 's/^pid: .*/pid: PID/' one
+        sed -i 's/^pid: .*/pid: PID/' two
+        same "$(cat one)" "$(cat two)"
+        [ "$(grep -c . one)" -gt 20 ]
+    done
+}
+
+@test "the same totals by quern stat" {
+    real
+    quern stat --machine=cachegrind --summary=json /bin/true
+    [ "$status" = 0 ]
+    one=$(grep -o '"events":{[^}]*}' <<< "$output")
+    quern stat --I1=65536,2,64 --D1=65536,2,64 --LL=262144,8,64 --summary=json /bin/true
+    same "$(grep -o '"events":{[^}]*}' <<< "$output")" "$one"
+    [ -n "$one" ]
+}
+
+# Each by itself: the flag is in the spool, whatever the engine makes of it.
+@test "every shipped machine can be started" {
+    make_prog
+    script << 'END'
+say machine
+end exit 0
+END
+    same "$("$QUERN" run --machine=list | wc -l)" 9
+    for name in $("$QUERN" run --machine=list | cut -d ' ' -f 1); do
+        quern run -q --machine="$name" ./prog
+        [ "$status" = 0 ]
+        case $name in
+        cachegrind) same "$output" "no L2 'cachegrind' 0,0,0 0 0 0" ;;
+        zen4) same "$output" "L2 'zen4' 1048576,8,64 1 1 1" ;;
+        *) [[ "$output" == "L2 '$name' "* ]] ;;
+        esac
+    done
+}
