@@ -49,6 +49,19 @@ static void put_words(FILE *f, const struct option *o, const char *between)
             fprintf(f, "%s%.*s", i ? between : "", (int)len, s);
 }
 
+// Are there names that the command itself prints, by OPTION=list?
+static bool has_names(const struct option *o)
+{
+    return o->argument && strstr(o->argument, "list|NAME");
+}
+
+// For a command line of the shell, whose delimiter is `blank`.
+static void put_names_of(FILE *f, const char *command, const struct option *o, const char *blank)
+{
+    if (has_names(o))
+        fprintf(f, "quern %s %s=list 2>/dev/null | cut -d%s -f1", command, o->name, blank);
+}
+
 static bool shown(const struct option *o)
 {
     return o->name && !(o->how & OPTION_HIDDEN);
@@ -218,6 +231,11 @@ static void bash_value(FILE *f, const char *command, const struct option *o)
         putc(' ', f);
         put_words(f, o, " ");
     }
+    if (has_names(o)) {
+        fputs(" $(", f);
+        put_names_of(f, command, o, "' '");
+        putc(')', f);
+    }
     fputs(" ;;\n", f);
 }
 
@@ -271,7 +289,7 @@ static void bash(FILE *f, const struct command *c, size_t n)
 
 // ---- zsh ----
 
-static void zsh_option(FILE *f, const struct option *o)
+static void zsh_option(FILE *f, const char *command, const struct option *o)
 {
     static const char *const what[] = { "", "_files", "_files -/" };
     char *text = brief(o);
@@ -292,12 +310,19 @@ static void zsh_option(FILE *f, const struct option *o)
         putc(':', f);
         if (v < VALUE_WORD)
             fputs(what[v], f);
+        else if (has_names(o))
+            fputs("{compadd ", f);
         else
             fputs(v == VALUE_WORD ? "(" : "_values -s , value ", f);
         if (v >= VALUE_WORD)
             put_words(f, o, " ");
-        if (v == VALUE_WORD)
+        if (has_names(o)) {
+            fputs(" $(", f);
+            put_names_of(f, command, o, "\" \"");
+            fputs(")}", f);
+        } else if (v == VALUE_WORD) {
             putc(')', f);
+        }
     }
     putc('\'', f);
     free(text);
@@ -339,7 +364,7 @@ static void zsh(FILE *f, const struct command *c, size_t n)
         fprintf(f, "    %s)\n        _arguments -S", c[i].name);
         for (size_t k = 0; k < c[i].options->rows; k++)
             if (shown(options_row(c[i].options, k)))
-                zsh_option(f, options_row(c[i].options, k));
+                zsh_option(f, c[i].name, options_row(c[i].options, k));
         if (runs_program(c[i].options))
             fputs(" \\\n            '(-)1:program:_command_names -e' '*::argument:_normal' ;;\n",
                   f);
@@ -376,6 +401,11 @@ static void fish_option(FILE *f, const struct command *c, const struct option *o
         case VALUE_WORD:
             fputs(" -x -a '", f);
             put_words(f, o, " ");
+            if (has_names(o)) {
+                fputs(" (", f);
+                put_names_of(f, c->name, o, "\" \"");
+                putc(')', f);
+            }
             putc('\'', f);
             break;
         case VALUE_WORDS:

@@ -136,6 +136,21 @@ static void caches(struct doctor *d)
     free(sentence);
 }
 
+// What --machine=native is.
+static void machine(struct doctor *d)
+{
+    char *which, *messages[RUN_LEVELS];
+    bool found = run_levels_native(&which, messages);
+
+    say(d, found ? GOOD : ABSENT, "machine", "%s", which);
+    free(which);
+    for (int i = 0; i < RUN_LEVELS; i++) {
+        if (messages[i])
+            say(d, ABSENT, "", "%s", messages[i]);
+        free(messages[i]);
+    }
+}
+
 // ---- The kernel ----
 
 static void addresses(struct doctor *d)
@@ -347,6 +362,7 @@ int cmd_doctor(int argc, char **argv)
         die(UTIL_USAGE, "%s: quern doctor takes no arguments", *operand);
     processor(&d);
     caches(&d);
+    machine(&d);
     kernel(&d);
     engine(&d);
     perf_map(&d);

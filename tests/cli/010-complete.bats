@@ -54,6 +54,18 @@ x86-64-v4"
     same "$output" ""
 }
 
+@test "names that the command itself lists" {
+    PATH=$BUILD/bin:$PATH completes quern run --machine = z
+    same "$output" "zen2
+zen3
+zen4
+zen5"
+    PATH=$BUILD/bin:$PATH completes quern stat --machine = n
+    same "$output" "native"
+    PATH=$BUILD/bin:$PATH completes quern run --machine = N
+    same "$output" ""
+}
+
 @test "every option of a command, and no other" {
     completes quern check -
     same "$output" "--strict
@@ -89,7 +101,7 @@ x86-64-v4"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 84 ]
+    [ "$(wc -l <<< "$output")" = 85 ]
 }
 
 @test "choices, where = separates words and where it does not" {

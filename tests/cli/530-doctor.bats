@@ -21,6 +21,18 @@ setup() {
             /^stepping/ { print f, m, $2; exit }' /proc/cpuinfo)"
 }
 
+# What it says is the file that `quern run` marks, title and all; elsewhere that there is none.
+@test "the machine is that of --machine=native" {
+    quern doctor
+    said=$(sed -n 's/^\(ok\|--\)  machine  *//p' <<< "$output")
+    native=$("$BUILD/bin/quern" run --machine=list | sed -n 's/^\([^ ]*\)  *\(.*\) (native)$/\1: \2/p')
+    if [ "$native" ]; then
+        same "$said" "$native"
+    else
+        [[ "$said" == "none fits this processor ("*"); --machine=list has others" ]]
+    fi
+}
+
 @test "kernel and engine" {
     quern doctor
     same "$(grep -c '^ok  kernel  *Linux '"$(uname -r)"'$' <<< "$output")" 1
