@@ -46,12 +46,12 @@ int sim_geometry_check_last(const struct sim_geometry *g);
 // A sentence without a full stop for a result of sim_geometry_check; never NULL, static storage.
 const char *sim_geometry_reason(int fault);
 
-// The geometry, valid for a first level, that is nearest to what a processor reports; g itself if it
-// is valid. The rule, in this order: an invalid line size is replaced by the nearest power of two
-// from SIM_LINE_MIN on; the number of sets becomes the nearest power of two by ratio (half-way goes
-// down); the associativity becomes what then comes closest to the size (half-way goes up, at least
-// 1). So the capacity stays, exactly if the sets divide it, and the associativity changes: 480 MB
-// 16-way of 64-byte lines has 491520 sets; 524288 sets 15-way have the same 480 MB.
+// The geometry, valid for a first level, that is nearest to what a processor reports; g itself if
+// it is valid. The rule, in this order: an invalid line size is replaced by the nearest power of
+// two from SIM_LINE_MIN on; the number of sets becomes the nearest power of two by ratio (half-way
+// goes down); the associativity becomes what then comes closest to the size (half-way goes up, at
+// least 1). So the capacity stays, exactly if the sets divide it, and the associativity changes:
+// 480 MB 16-way of 64-byte lines has 491520 sets; 524288 sets 15-way have the same 480 MB.
 //
 // DIFFERS: Cachegrind finds another one (3.19 makes 512 MB 2-way of 384 MB 1-way, we 512 MB 1-way).
 struct sim_geometry sim_geometry_nearest(const struct sim_geometry *g);
@@ -159,14 +159,14 @@ static inline uint32_t sim_cache_set(const struct sim_cache *c, uint64_t line_nu
 // 1. For last-level caches, whose wider tags would not fit the host's own caches.
 //
 // Any number of sets is odd * 2^k. The low k bits of a line's number are those of its set; the bits
-// above, `high`, are divided by `odd`: the remainder is the upper part of the set, the quotient plus
-// 1 the tag. The division is a multiplication by magic, 2^magic_shift / odd rounded up, and a shift.
-// It is exact for high below 2^31 (SIM_NARROW_HIGH_BITS): with magic * odd = 2^magic_shift + e,
-// e < odd, the quotient is too large by high * e / (odd * 2^magic_shift), which must be less than
-// 1 / odd; and odd < 2^(magic_shift - 31).
+// above, `high`, are divided by `odd`: the remainder is the upper part of the set, the quotient
+// plus 1 the tag. The division is a multiplication by magic, 2^magic_shift / odd rounded up, and a
+// shift. It is exact for high below 2^31 (SIM_NARROW_HIGH_BITS): with magic * odd = 2^magic_shift +
+// e, e < odd, the quotient is too large by high * e / (odd * 2^magic_shift), which must be less
+// than 1 / odd; and odd < 2^(magic_shift - 31).
 struct sim_narrow {
     uint32_t *tags; // as sim_cache's
-    uint64_t low; // line - 1
+    uint64_t low;   // line - 1
     uint32_t low_mask; // 2^k - 1
     uint32_t sets;
     uint32_t assoc;

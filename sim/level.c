@@ -3,8 +3,8 @@
 // Levels of caches with a choice of replacement (level.h).
 #include "sim/level.h"
 
-#define RRIP_LONG   2u // the prediction of a line that was put in
-#define RRIP_LOW    UINT64_C(0x5555555555555555) // the low bit of each prediction
+#define RRIP_LONG 2u                           // the prediction of a line that was put in
+#define RRIP_LOW  UINT64_C(0x5555555555555555) // the low bit of each prediction
 
 bool sim_level_can(const struct sim_geometry *g, enum sim_replacement r)
 {

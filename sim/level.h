@@ -16,19 +16,20 @@ enum sim_replacement {
     // A binary tree over the ways, a bit for each node. A use makes the bits on the way's path
     // point away from it; the line replaced is where all bits point. Ways: a power of two.
     SIM_PLRU,
-    // Each way has a prediction of two bits: 0 after a hit, 2 after a fill. The line replaced is the
-    // first whose prediction is 3; while there is none, all predictions grow by one (Jaleel et al.,
-    // "High performance cache replacement using re-reference interval prediction", ISCA 2010, SRRIP
-    // with hit priority).
+    // Each way has a prediction of two bits: 0 after a hit, 2 after a fill. The line replaced is
+    // the first whose prediction is 3; while there is none, all predictions grow by one (Jaleel et
+    // al., "High performance cache replacement using re-reference interval prediction", ISCA 2010,
+    // SRRIP with hit priority).
     SIM_SRRIP,
 };
 
 // Of SIM_PLRU and SIM_SRRIP, whose state of a set is one word.
 #define SIM_LEVEL_WAYS 32u
 
-// tags[set * assoc + way]: 0 for an empty way, else the line's number plus one. With SIM_LRU the ways
-// are in order of use, the latest first and the empty ones last; else state[set] has the bits: the
-// tree's node n at bit n (the root is 1, the children of n are 2n and 2n + 1), or two for each way.
+// tags[set * assoc + way]: 0 for an empty way, else the line's number plus one. With SIM_LRU the
+// ways are in order of use, the latest first and the empty ones last; else state[set] has the bits:
+// the tree's node n at bit n (the root is 1, the children of n are 2n and 2n + 1), or two for each
+// way.
 struct sim_level {
     uint64_t *tags, *state;
     uint64_t set_mask; // sets - 1 if their number is a power of two, else 0

@@ -72,7 +72,8 @@ int trace_read_open(struct trace_reader *r, FILE *f)
                     h->bytes, h->command_bytes, h->parent_bytes);
     if (h->flags & ~(uint32_t)REFTRACE_F_ALL)
         return fail(r, 20, "unknown flags 0x%x", h->flags);
-    if (geometry(r, &h->i1, false, "I1") || geometry(r, &h->d1, false, "D1") || geometry(r, &h->ll, true, "LL"))
+    if (geometry(r, &h->i1, false, "I1") || geometry(r, &h->d1, false, "D1") ||
+        geometry(r, &h->ll, true, "LL"))
         return -1;
     r->at = sizeof(*h);
     if (text(r, &r->command, h->command_bytes) || text(r, &r->parent, h->parent_bytes))

@@ -18,8 +18,8 @@ void heap_free(void *p, u64 bytes);
 // if that is 32 KiB or more.
 void *heap_pages(u64 bytes);
 
-// The same in large pages if they fill some, for tables that are read here and there: otherwise each
-// look costs a walk of the host's page tables. Must never be freed.
+// The same in large pages if they fill some, for tables that are read here and there: otherwise
+// each look costs a walk of the host's page tables. Must never be freed.
 void *heap_large(u64 bytes);
 
 // Zeroed pages that future children of fork share. NULL: no memory. Must never be freed.

@@ -82,8 +82,8 @@ static struct sim_geometry geometry(void)
 }
 
 // One thread: --calls=yes needs right totals after every reference. With AVX-512 it simulates each
-// reference at once (no batch); with AVX2 it drains the batch before it reads the totals. The levels
-// of a machine are not for vectors, and take a large batch.
+// reference at once (no batch); with AVX2 it drains the batch before it reads the totals. The
+// levels of a machine are not for vectors, and take a large batch.
 static u32 own_batch(void)
 {
     if (levels_are_on())

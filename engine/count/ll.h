@@ -57,8 +57,8 @@ bool ll_help(struct thread *t);
 // True: there is already.
 bool ll_ask(struct thread *t, u32 *word);
 
-// Whether routine.S may append references to the batch: LL's tags have 32 bits, as vector.S requires,
-// or levels.c simulates.
+// Whether routine.S may append references to the batch: LL's tags have 32 bits, as vector.S
+// requires, or levels.c simulates.
 bool ll_takes_batches(void);
 
 #endif

@@ -171,11 +171,11 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     setz al
     ret
 
-// A batch of LL references is drained sixteen at a time: first all sets are computed and prefetched,
-// then each is searched, so that the host's misses on LL's tags overlap.
+// A batch of LL references is drained sixteen at a time: first all sets are computed and
+// prefetched, then each is searched, so that the host's misses on LL's tags overlap.
 //
-// These macros search a set. r8: LL's tags, r11: offset of the set. eax := 0 on a miss, else the bit
-// of the way. They change rcx.
+// These macros search a set. r8: LL's tags, r11: offset of the set. eax := 0 on a miss, else the
+// bit of the way. They change rcx.
 
 // By AVX2, 16 ways. r9: vector_up_to + 60, ymm7: vector_rotate, xmm3: the tag.
     .macro SEARCH_32
@@ -297,7 +297,8 @@ vector_refer: // rdi: an address whose tag fits 32 bits
 77: mov dword ptr [rdi + 12], LL_DONE
     .endm
 
-// As vector_waiting(), one reference after the other: those that straddle two lines or are done, too.
+// As vector_waiting(), one reference after the other: those that straddle two lines or are done,
+// too.
     .macro ONE_BY_ONE name, broadcast, search
     .type \name, @function
 \name:
@@ -364,8 +365,8 @@ vector_refer: // rdi: an address whose tag fits 32 bits
     ONE_BY_ONE vector_each_16, TAG_64, SEARCH_16
     ONE_BY_ONE vector_each_two, TAG_64, SEARCH_TWO
 
-// Sixteen at a time, as long as there are sixteen that lie in one line each. On the stack: offsets of
-// sets, and tags.
+// Sixteen at a time, as long as there are sixteen that lie in one line each. On the stack: offsets
+// of sets, and tags.
     .set OFFSETS, 0
     .set TAGS, 128
     .set PLACES, 256

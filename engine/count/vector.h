@@ -30,7 +30,7 @@
 #define VS_LL_ODD       112
 #define VS_LL_LOW       120 // low_mask
 #define VS_LL_UPPER     128 // k
-#define VS_LL_SET       136 // log2 of the bytes from set to set; 0: sets are not searched by vectors
+#define VS_LL_SET       136 // log2 of the bytes from set to set; 0: no vectors for them
 #define VS_D1_ASSOC     144
 #define VS_OWNER        152 // with --calls=yes: of each counter the place of its event ...
 #define VS_TOTALS       160 // ... among the totals, whose first this is
@@ -67,8 +67,8 @@ struct sim_stamps_way vector_touch32(u32 *tags, u64 *stamps, u32 assoc, u32 tag,
 bool vector_order(u32 *ways, u32 tag, u32 assoc);
 
 // By AVX2 and by AVX-512: simulates the batched LL references from `from` on (ll.c) and counts at
-// `misses`. Sets have up to 16 ways, by AVX-512 32. Stops at `end`, or at a reference whose tag does
-// not fit a narrow LL; returns where.
+// `misses`. Sets have up to 16 ways, by AVX-512 32. Stops at `end`, or at a reference whose tag
+// does not fit a narrow LL; returns where.
 void *vector_waiting(void *from, void *end, u64 *misses);
 void *vector_waiting64(void *from, void *end, u64 *misses);
 

@@ -449,8 +449,8 @@ static void narrow_like_wide(void **state)
     assert_true(hits > 20000 && misses > 20000);
 }
 
-// 2 sets of 16-byte lines: 5 bits of an address are not in the tag. The largest, 2^31, is that of the
-// line at 0xfffffffc0.
+// 2 sets of 16-byte lines: 5 bits of an address are not in the tag. The largest, 2^31, is that of
+// the line at 0xfffffffc0.
 static void narrow_limits(void **state)
 {
     struct sim_geometry g = { 64, 2, 16 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/count/levels.c: which level counts what; an L2 of one line changes nothing of what LL
-// counts, which is then as in sim/cache.c; LL filled by what L2 replaces, by hand; each thread's own
-// L2, and one for all with --serialize-threads.
+// counts, which is then as in sim/cache.c; LL filled by what L2 replaces, by hand; each thread's
+// own L2, and one for all with --serialize-threads.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

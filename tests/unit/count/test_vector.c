@@ -124,7 +124,8 @@ static void test_random(void **state)
         some(sets[assoc % 7], assoc, 64, 0x1234567890); // a quotient of many bits
     }
     for (u32 i = 0; i < 7; i++)
-        some(sets[i], 16, 64, (1ul << (37 + __builtin_ctz(sets[i]))) - sets[i] * 20 * 64); // the largest
+        some(sets[i], 16, 64,
+             (1ul << (37 + __builtin_ctz(sets[i]))) - sets[i] * 20 * 64); // the largest
 }
 
 // Simulated references are skipped.

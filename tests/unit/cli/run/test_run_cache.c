@@ -183,10 +183,9 @@ static void test_cache_without_a_third(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cache_parse),
-        cmocka_unit_test(test_cache_parse_last),           cmocka_unit_test(test_cache_fit),
-        cmocka_unit_test(test_cache_detect),          cmocka_unit_test(test_cache_machines),
-        cmocka_unit_test(test_cache_without_a_third),
+        cmocka_unit_test(test_cache_parse),    cmocka_unit_test(test_cache_parse_last),
+        cmocka_unit_test(test_cache_fit),      cmocka_unit_test(test_cache_detect),
+        cmocka_unit_test(test_cache_machines), cmocka_unit_test(test_cache_without_a_third),
     };
 
     return cmocka_run_group_tests_name("run_cache", tests, NULL, NULL);
