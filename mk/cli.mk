@@ -102,6 +102,13 @@ $(BUILD)/tests/unit/cli/files/test_source: $(call asan_objs,cli/files/source.c c
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))
 $(BUILD)/tests/unit/cli/run/test_run_options: $(call asan_objs,$(addprefix cli/run/,run_levels.c run_options.c))
 
+$(BUILD)/tests/unit/cli/run/test_run_levels: $(call asan_objs,cli/run/run_levels.c) | \
+    $(BUILD)/tests/unit/cli/share
+# Where a program in the folder beside looks for the shipped machines.
+$(BUILD)/tests/unit/cli/share: | $(BUILD)/bin/quern
+	@mkdir -p $(@D)
+	$(Q)ln -sfn ../../../share $@
+
 # The whole program with AddressSanitizer, for damaged spools.
 $(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) $(CLI_MACHINE) sim/cache.c $(wildcard symbols/*.c)) \
                            $(CLI_ZYDIS) $(BUILD)/lib/libquern-report-asan.a \

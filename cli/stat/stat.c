@@ -49,6 +49,7 @@ static void check_caches(const struct tally *s)
 {
     const struct spool_file *spool = &s->run[0].spool;
     const char *own = spool_file_text(spool, spool->h->s_desc);
+    bool l2 = false, own_l2 = own && strstr(own, "L2 cache:");
     struct quern_part part;
 
     if (!s->base || !own || !(spool->h->flags & SPOOL_F_CACHE_SIM) ||
@@ -57,13 +58,17 @@ static void check_caches(const struct tally *s)
     for (size_t i = 0; i < part.desc_count; i++) {
         const char *line = strstr(part.desc[i], " cache:") ? part.desc[i] : NULL;
 
+        l2 |= line && strncmp(line, "L2 cache:", 9) == 0;
         // "I1 cache:         32768 B, ..." with any number of blanks
         if (line && !strstr(own, line)) {
-            warn("--baseline=%s: has other caches (%s); choose them by --I1, --D1 and --LL",
-                 s->baseline, line);
+            warn("--baseline=%s: has other caches (%s); choose them by %s", s->baseline, line,
+                 l2 ? "--machine" : "--I1, --D1 and --LL");
             return;
         }
     }
+    if (own_l2 && !l2)
+        warn("--baseline=%s: has no L2 cache, which the machine has; choose the same machine",
+             s->baseline);
 }
 
 static _Noreturn void end_as(int status)

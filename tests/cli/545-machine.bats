@@ -257,6 +257,34 @@ with another replacement than lru" --machine=three.machine --LL=8388608,64,64 ./
     [ -n "$one" ]
 }
 
+@test "quern stat tells a baseline of another machine" {
+    make_prog
+    machine_file Three 'vendor = NoSuchVendor' 'family = 6' 'models = 1' > three.machine
+    machine_file Three 'vendor = NoSuchVendor' 'family = 6' 'models = 1' |
+        sed -e '/^\[L2\]/,/^replacement/d' -e 's/victim/miss/' > two.machine
+    sed 's/size = 2 MiB/size = 1 MiB/' three.machine > other.machine
+    cat > script << 'END'
+map 0x400000 0x402000 0 @ 0
+block 0x401000 0 1 1
+counter 0 5
+end exit 0
+END
+    for machine in two three; do
+        quern stat --machine=$machine.machine --save=$machine.out ./prog
+        [ "$status" = 0 ]
+        quern stat --machine=$machine.machine --baseline=$machine.out ./prog
+        same "$messages" ""
+    done
+    quern stat --machine=three.machine --baseline=two.out ./prog
+    same "$messages" "quern: --baseline=two.out: has no L2 cache, which the machine has; choose the same machine"
+    quern stat --machine=other.machine --baseline=three.out ./prog
+    same "$messages" "quern: --baseline=three.out: has other caches (L2 cache:         2097152 B, 64 B, 16-way \
+associative); choose them by --machine"
+    quern stat --machine=two.machine --baseline=three.out ./prog
+    same "$messages" "quern: --baseline=three.out: has other caches (L2 cache:         2097152 B, 64 B, 16-way \
+associative); choose them by --machine"
+}
+
 # Each by itself: the flag is in the spool, whatever the engine makes of it.
 @test "every shipped machine can be started" {
     make_prog
