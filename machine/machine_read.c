@@ -469,7 +469,6 @@ bool machine_read(struct machine *m, const char *text, size_t size, struct machi
     size_t skip = size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 
     memset(m, 0, sizeof(*m));
-    memset(e, 0, sizeof(*e));
     if (!read_lines(&r, text + skip, size - skip) || !check_complete(&r))
         return false;
     m->has_l2 = r.section_at[SECTION_L2].line != 0;

@@ -61,6 +61,7 @@ mutate_engine = \
         $(COMPAT_C) $(COMPAT_S))
 mutate-runs:
 	$(call mutate_programs,profile/,$(PROFILE_TESTS))
+	$(call mutate_programs,machine/,$(MACHINE_TESTS),TEST_MACHINES=share/machines )
 	$(call mutate_programs,symbols/,$(SYMBOLS_TESTS),TEST_FOLDER=$(BUILD)/tests )
 	$(call mutate_programs,sim/,$(SIM_TESTS))
 	$(call mutate_programs,report/,$(REPORT_TESTS))

@@ -78,6 +78,52 @@ static void test_native_cpuid(void **state)
     assert_int_equal(p.ll_level, 0);
 }
 
+// One L1 for both, 8 KiB of 4 ways; an L2 without sets, 1 MiB: 16384 ways; shared by 4096 at most.
+static const struct processor odd = { 0,
+                                      {
+                                          { 0, 0, 4, 0, 0, 0 },
+                                          { 1, 0, 0x00000f40, 0, 0, 0 }, // family 15, model 4
+                                          { 4, 0, 0x00000023, 0x00c0003f, 31, 0 },
+                                          { 4, 1, 0x03ffc243, 0x0000003f, 16383, 0 },
+                                      } };
+// The same leaf 4, which is above the highest.
+static const struct processor limited = { 0,
+                                          {
+                                              { 0, 0, 3, 0, 0, 0 },
+                                              { 1, 0, 0x000106a5, 0, 0, 0 },
+                                              { 4, 0, 0x00000023, 0x00c0003f, 31, 0 },
+                                          } };
+
+// Of cores of two kinds: leaf 7, edx, bit 15.
+static const struct processor hybrid = { 0,
+                                         {
+                                             { 0, 0, 7, 0, 0, 0 },
+                                             { 1, 0, 0x00090672, 0, 0, 0 },
+                                             { 7, 0, 0, 0, 0, 0x8000 },
+                                         } };
+
+static void test_native_odd(void **state)
+{
+    struct machine_cpuid p;
+
+    (void)state;
+    read_processor(&odd, &p);
+    assert_int_equal(p.family, 15);
+    assert_int_equal(p.model, 4);
+    is_geometry(&p.i1, 8192, 4);
+    is_geometry(&p.d1, 8192, 4);
+    is_geometry(&p.l2, 1048576, 16384);
+    is_geometry(&p.ll, 1048576, 16384);
+    assert_int_equal(p.ll_level, 2);
+    assert_int_equal(p.sharers, 4096);
+    read_processor(&hybrid, &p);
+    assert_int_equal(p.model, 0x97);
+    assert_true(p.hybrid);
+    read_processor(&limited, &p);
+    assert_int_equal(p.model, 26);
+    assert_int_equal(p.d1.size, 0);
+}
+
 // The names of all files, sorted; in TEST_MACHINES.
 static int list_files(struct dirent ***e)
 {
@@ -179,7 +225,12 @@ static void test_native_guest(void **state)
     is_geometry(&m.ll, 62914560, 15);
     assert_int_equal(machine_native_caches(&m, &p, 160), 0);
     is_geometry(&m.ll, 314572800, 20);
-    // less than the file has, for two processors
+    // as much as the file has, then less, for two processors
+    read_shipped("sapphire-rapids", &m);
+    p.sharers = 2;
+    p.ll = (struct spool_geometry){ 62914560, 20, 64 };
+    assert_int_equal(machine_native_caches(&m, &p, 2), 0);
+    is_geometry(&m.ll, 62914560, 20);
     read_shipped("sapphire-rapids", &m);
     p.sharers = 2;
     p.ll = (struct spool_geometry){ 47185920, 15, 64 };
@@ -264,10 +315,11 @@ static void test_native_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_native_cpuid),      cmocka_unit_test(test_native_shipped),
-        cmocka_unit_test(test_native_fits),       cmocka_unit_test(test_native_same),
-        cmocka_unit_test(test_native_guest),      cmocka_unit_test(test_native_core),
-        cmocka_unit_test(test_native_impossible), cmocka_unit_test(test_native_missing),
+        cmocka_unit_test(test_native_cpuid),   cmocka_unit_test(test_native_odd),
+        cmocka_unit_test(test_native_shipped), cmocka_unit_test(test_native_fits),
+        cmocka_unit_test(test_native_same),    cmocka_unit_test(test_native_guest),
+        cmocka_unit_test(test_native_core),    cmocka_unit_test(test_native_impossible),
+        cmocka_unit_test(test_native_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

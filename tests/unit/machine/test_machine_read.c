@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "machine/machine.h"
 
@@ -43,7 +45,7 @@ static void test_read_whole(void **state)
                                "[match]\n"
                                "vendor = GenuineIntel\n"
                                "family = 6\n"
-                               "models = 0x55, 106,\t0x8f-0x91 , 255\n"
+                               "models = 0x55, 106,\t0x8F-0X91 , 255\n"
                                "share = 1408KiB\n"
                                "[LL]\n" // in any order
                                "replacement = srrip\n"
@@ -147,6 +149,14 @@ static const struct {
       "another vendor's" },
     { "[match]\nfamily = 271\n", 2, 10,
       "family = 271: must be a number from 0 to 270, as /proc/cpuinfo has it" },
+    { "[match]\nfamily = 6x\n", 2, 10,
+      "family = 6x: must be a number from 0 to 270, as /proc/cpuinfo has it" },
+    { "[match]\nmodels = 1 2\n", 2, 10,
+      "models = 1 2: must be numbers from 0 to 255, decimal or as 0x1f, and ranges of them as "
+      "0x10-0x1f, with commas between" },
+    { "[match]\nmodels = 1-256\n", 2, 10,
+      "models = 1-256: must be numbers from 0 to 255, decimal or as 0x1f, and ranges of them as "
+      "0x10-0x1f, with commas between" },
     { "[match]\nmodels = 1-\n", 2, 10,
       "models = 1-: must be numbers from 0 to 255, decimal or as 0x1f, and ranges of them as "
       "0x10-0x1f, with commas between" },
@@ -161,6 +171,10 @@ static const struct {
       "0x10-0x1f, with commas between" },
     { "[L1I]\nsize = 32 KB\n", 2, 8,
       "size = 32 KB: must be a whole number of bytes, or one followed by KiB or MiB, below 4 GiB" },
+    { "[L1I]\nsize = 0x8000\n", 2, 8,
+      "size = 0x8000: must be a whole number of bytes, or one followed by KiB or MiB, below 4 GiB" },
+    { "[L1I]\nways = 1234567890123456789012345678901234567x90\n", 2, 8, // 40 bytes, all shown
+      "ways = 1234567890123456789012345678901234567x90: must be a whole number" },
     { "[L1I]\nsize = 1.5 MiB\n", 2, 8,
       "size = 1.5 MiB: must be a whole number of bytes, or one followed by KiB or MiB, below "
       "4 GiB" },
@@ -271,9 +285,108 @@ static void test_read_long_line(void **state)
     free(text);
 }
 
+// L2 and LL have any number of sets: 3 MiB of 16 ways have 3072.
+static void test_read_sets(void **state)
+{
+    static const char text[] =
+        TWO "[L2]\nsize = 3 MiB\nways = 16\nline = 64\nreplacement = plru\n"
+            "[LL]\nsize = 36 MiB\nways = 12\nline = 64\nreplacement = srrip\n"
+            "filling = miss\n";
+    struct machine m;
+
+    (void)state;
+    reads(&m, text, sizeof(text) - 1);
+    is_geometry(&m.l2, 3145728, 16, 64);
+    is_geometry(&m.ll, 37748736, 12, 64);
+}
+
+// The longest title.
+static void test_read_title(void **state)
+{
+    char text[512] = "[machine]\ntitle = ", title[MACHINE_TITLE_MAX + 1];
+    struct machine m;
+
+    (void)state;
+    memset(title, 't', MACHINE_TITLE_MAX);
+    title[MACHINE_TITLE_MAX] = '\0';
+    strcat(text, title);
+    strcat(text, "\n" FIRST("L1I") FIRST("L1D") LL2);
+    reads(&m, text, strlen(text));
+    assert_string_equal(m.title, title);
+}
+
+// A pipe gives a file in pieces.
+static void test_read_pipe(void **state)
+{
+    static const char text[] = TWO LL2;
+    struct machine m;
+    struct machine_error e;
+    char path[32];
+    int end[2];
+
+    (void)state;
+    assert_int_equal(pipe(end), 0);
+    snprintf(path, sizeof(path), "/dev/fd/%d", end[0]);
+    if (fork() == 0) {
+        for (size_t i = 0; i < sizeof(text) - 1; i++) {
+            if (write(end[1], text + i, 1) != 1)
+                _exit(1);
+            if (i % 64 == 0)
+                usleep(1000);
+        }
+        _exit(0);
+    }
+    close(end[1]);
+    if (!machine_file(&m, path, &e))
+        fail_msg("%u:%u: %s", e.line, e.column, e.text);
+    is_geometry(&m.ll, 2097152, 16, 64);
+    close(end[0]);
+    wait(NULL);
+}
+
+// Blanks up to the end: nothing behind it is read (the sanitizer would say so).
+static void test_read_end(void **state)
+{
+    static const char *const ends[] = { "[machine]\ntitle = \t ", "[machine]\ntitle",    "  ", "[",
+                                        "[L1I]\nsize = 1",        "[match]\nmodels = 1," };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        size_t n = strlen(ends[i]);
+        char *text = malloc(n);
+        struct machine m;
+        struct machine_error e;
+
+        assert_non_null(text);
+        memcpy(text, ends[i], n);
+        assert_false(machine_read(&m, text, n, &e));
+        free(text);
+    }
+}
+
+static void test_read_file(void **state)
+{
+    struct machine m;
+    struct machine_error e = { .line = 7 };
+
+    (void)state;
+    assert_false(machine_file(&m, "/nowhere/x.machine", &e));
+    assert_string_equal(e.text, "No such file or directory");
+    assert_int_equal(e.line, 0);
+    e.line = 7;
+    assert_false(machine_file(&m, "/dev/zero", &e));
+    assert_string_equal(e.text, "larger than 1 MiB: not a machine file");
+    assert_int_equal(e.line, 0);
+    assert_false(machine_file(&m, "/dev/null", &e));
+    assert_string_equal(e.text, "the file ends without [machine]");
+    assert_int_equal(e.line, 1);
+    assert_false(machine_file(&m, "/", &e));
+    assert_string_equal(e.text, "Is a directory");
+}
+
 static void test_read_names(void **state)
 {
-    char name[MACHINE_NAME_MAX + 1];
+    char name[MACHINE_NAME_MAX + 1], path[MACHINE_NAME_MAX + 45];
 
     (void)state;
     machine_file_name("share/machines/zen4.machine", name);
@@ -284,6 +397,10 @@ static void test_read_names(void **state)
     assert_string_equal(name, ".machine");
     machine_file_name("a\nb \x7f.machine", name);
     assert_string_equal(name, "a_b _");
+    memset(path, 'n', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    machine_file_name(path, name);
+    assert_int_equal(strlen(name), MACHINE_NAME_MAX);
 }
 
 int main(void)
@@ -292,7 +409,9 @@ int main(void)
         cmocka_unit_test(test_read_whole),      cmocka_unit_test(test_read_two_levels),
         cmocka_unit_test(test_read_of_windows), cmocka_unit_test(test_read_faults),
         cmocka_unit_test(test_read_control),    cmocka_unit_test(test_read_long_line),
-        cmocka_unit_test(test_read_names),
+        cmocka_unit_test(test_read_names),      cmocka_unit_test(test_read_sets),
+        cmocka_unit_test(test_read_end),        cmocka_unit_test(test_read_file),
+        cmocka_unit_test(test_read_title),      cmocka_unit_test(test_read_pipe),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
