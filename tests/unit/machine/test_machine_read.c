@@ -172,7 +172,8 @@ static const struct {
     { "[L1I]\nsize = 32 KB\n", 2, 8,
       "size = 32 KB: must be a whole number of bytes, or one followed by KiB or MiB, below 4 GiB" },
     { "[L1I]\nsize = 0x8000\n", 2, 8,
-      "size = 0x8000: must be a whole number of bytes, or one followed by KiB or MiB, below 4 GiB" },
+      "size = 0x8000: must be a whole number of bytes, or one followed by KiB or MiB, "
+      "below 4 GiB" },
     { "[L1I]\nways = 1234567890123456789012345678901234567x90\n", 2, 8, // 40 bytes, all shown
       "ways = 1234567890123456789012345678901234567x90: must be a whole number" },
     { "[L1I]\nsize = 1.5 MiB\n", 2, 8,
