@@ -90,7 +90,7 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 
 # Each unit test, and the objects of the two folders that it may use.
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c tests/unit/finish/*.c)))
-CLI_TESTED := $(addprefix cli/,base/text.c base/util.c files/digest.c files/name.c \
+CLI_TESTED := $(addprefix cli/,base/funcname.c base/text.c base/util.c files/digest.c files/name.c \
                 options/options.c) \
               finish/end/summary.c sim/cache.c symbols/cachedir.c $(CLI_MACHINE)
 

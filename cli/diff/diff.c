@@ -106,7 +106,7 @@ static int run(int argc, char **argv, bool traditional)
     struct diff d;
     struct quern_rewrite *file, *func;
     struct quern_error err;
-    int status = UTIL_OK;
+    int status;
 
     diff_options_read(&d, argc, argv, traditional);
     file = read_rewrite("--mod-filename", d.mod_file);
@@ -130,8 +130,7 @@ static int run(int argc, char **argv, bool traditional)
     d.new_totals = quern_profile_totals(d.new_.p);
     table_init(&d.table, d.old.p, d.shown, d.shown_count, d.percs, d.old_totals);
     diff_join(&d, file, func);
-    if (diff_limits(&d))
-        status = UTIL_NO;
+    status = diff_limits(&d);
     if (d.to > DIFF_TEXT) {
         write_document(&d);
         return status;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern diff`, shared by diff.c (totals), diff_options.c, diff_limit.c (--fail-if),
-// diff_table.c (functions, edges), diff_lines.c (source lines), and the writers of documents:
-// diff_markdown.c, diff_json.c, diff_junit.c, diff_sarif.c.
+// diff_where.c (what exceeded a limit), diff_sentence.c (the words for both), diff_table.c
+// (functions, edges), diff_lines.c (source lines), and the writers of documents: diff_markdown.c,
+// diff_json.c, diff_junit.c, diff_sarif.c.
 #ifndef QUERN_CLI_DIFF_H
 #define QUERN_CLI_DIFF_H
 
@@ -30,14 +31,43 @@ enum diff_by { DIFF_FUNCTION = 1, DIFF_EDGE = 2, DIFF_LINE = 4 };
 // ORDER diff_to: the words of --to
 enum diff_to { DIFF_TEXT = 1, DIFF_MARKDOWN, DIFF_JSON, DIFF_JUNIT, DIFF_SARIF };
 
+// ORDER diff_missing: the words of --missing
+enum diff_missing { DIFF_MISSING_ERROR = 1, DIFF_MISSING_OK };
+
+// What is shown of a limit that was exceeded: so many functions, and so many lines of each.
+enum { DIFF_PLACES = 3, DIFF_LINES = 3 };
+
+struct diff_line {
+    uint32_t file; // of the common names
+    uint64_t line; // of the new profile
+    quern_count old, now;
+};
+
+struct diff_place {
+    uint32_t func; // of the common names
+    quern_count old, now;
+    struct diff_line line[DIFF_LINES]; // the largest change first
+    size_t lines;
+};
+
 // One --fail-if, measured.
 struct diff_limit {
     const char *text; // as it was given
     char *func;       // NULL: of the whole program
     const char *event;
-    int64_t scale; // of the counts below
-    quern_count old, now;
+    size_t event_number;
+    int64_t scale;        // of the counts below
+    quern_count old, now; // of all functions that it names
+    bool each;            // func is a pattern: a limit on each function that matches
+    bool falls;           // exceeded by a small count
     bool exceeded;
+    bool missing;        // NEW lacks the function, and that is an error
+    uint32_t gone;       // if missing: the function of OLD, or QUERN_NONE
+    const char *nearest; // if missing: a name that may be meant, or NULL
+    // If exceeded: the functions that exceed it (each), or those that changed most; the largest
+    // change first. `shown` of them have lines.
+    struct diff_place *place;
+    size_t places, shown;
 };
 
 struct diff {
@@ -46,7 +76,7 @@ struct diff {
     bool traditional;    // cg_diff
     const char *out, *show, *sort, *mod_file, *mod_func;
     struct option_list fail_if;
-    uint32_t by, to;
+    uint32_t by, to, missing;
     double threshold; // percent of the old total
     bool percs, inclusive;
 
@@ -64,15 +94,19 @@ struct diff {
 // diff_options.c: the defaults, the options of argv, and the paths of the two profiles.
 void diff_options_read(struct diff *d, int argc, char **argv, bool traditional);
 
-// diff_limit.c: reads and measures all limits, and says which are exceeded. True when one is.
-bool diff_limits(struct diff *d);
-// Does this name in a limit mean the function? "file:function" names one, "function" all with that
-// name.
-bool diff_limit_names(const struct diff *d, const char *name, uint32_t func);
-// "Ir was 180 and is 165 (-8.33%)"; to be freed.
-char *diff_limit_sentence(const struct diff_limit *l);
+// diff_limit.c: reads and measures all limits, and says which are exceeded. The exit status.
+int diff_limits(struct diff *d);
+
+// diff_sentence.c
+// "Ir was 150 and is 160 (+6.67%); most in f +10 at src/a.c:2 +10"; to be freed.
+char *diff_sentence(const struct diff *d, const struct diff_limit *l);
 // "-8.33%"; "" where the old count is 0. buf has 64 bytes.
 void diff_percent(char *buf, quern_count old, quern_count now);
+
+// diff_where.c: notes a function that exceeds a limit, or has a part in it; then, of all limits,
+// sorts these functions and finds their lines.
+void diff_where_add(struct diff_limit *l, uint32_t func, quern_count old, quern_count now);
+void diff_where(struct diff *d);
 
 // diff_table.c
 void diff_join(struct diff *d, const struct quern_rewrite *file, const struct quern_rewrite *func);

@@ -45,6 +45,38 @@ static void put_totals(FILE *f, const struct diff *d)
     fputs("],\n", f);
 }
 
+// Two counts as the last members of an object.
+static void put_both(FILE *f, quern_count old, quern_count now, int64_t scale)
+{
+    fputs(",\"old\":", f);
+    put_count(f, old, scale);
+    fputs(",\"new\":", f);
+    put_count(f, now, scale);
+}
+
+static void put_where(FILE *f, const struct diff *d, const struct diff_limit *l)
+{
+    for (size_t i = 0; i < l->shown; i++) {
+        const struct diff_place *p = &l->place[i];
+        struct quern_func g = quern_profile_func_get(d->names, p->func);
+
+        fputs(i ? ",{\"file\":" : "{\"file\":", f);
+        json_string(f, quern_profile_str(d->names, g.file));
+        fputs(",\"function\":", f);
+        json_string(f, quern_profile_str(d->names, g.name));
+        put_both(f, p->old, p->now, l->scale);
+        fputs(",\"lines\":[", f);
+        for (size_t k = 0; k < p->lines; k++) {
+            fputs(k ? ",{\"file\":" : "{\"file\":", f);
+            json_string(f, quern_profile_str(d->names, p->line[k].file));
+            fprintf(f, ",\"line\":%llu", (unsigned long long)p->line[k].line);
+            put_both(f, p->line[k].old, p->line[k].now, l->scale);
+            putc('}', f);
+        }
+        fputs("]}", f);
+    }
+}
+
 static void put_limits(FILE *f, const struct diff *d)
 {
     fputs("\"limits\":[", f);
@@ -64,7 +96,10 @@ static void put_limits(FILE *f, const struct diff *d)
         put_count(f, l->old, l->scale);
         fputs(",\"new\":", f);
         put_count(f, l->now, l->scale);
-        fprintf(f, ",\"exceeded\":%s}", l->exceeded ? "true" : "false");
+        fprintf(f, ",\"exceeded\":%s,\"missing\":%s,\"where\":[", l->exceeded ? "true" : "false",
+                l->missing ? "true" : "false");
+        put_where(f, d, l);
+        fputs("]}", f);
     }
     fputs("],\n", f);
 }

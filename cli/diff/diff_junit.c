@@ -38,36 +38,53 @@ static void put_text(FILE *f, const char *text)
     }
 }
 
+// The sentence twice: some servers show the message, others the text.
+static void put_fault(FILE *f, const char *element, const char *type, const char *sentence)
+{
+    fprintf(f, "      <%s type=\"%s\" message=\"", element, type);
+    put_text(f, sentence);
+    fputs("\">", f);
+    put_text(f, sentence);
+    fprintf(f, "</%s>\n", element);
+}
+
+static void put_output(FILE *f, const char *sentence)
+{
+    fputs("      <system-out>", f);
+    put_text(f, sentence);
+    fputs("</system-out>\n", f);
+}
+
 void diff_junit(FILE *f, const void *ctx)
 {
     const struct diff *d = ctx;
     const char *cmd = read_command(d->new_.p);
-    size_t exceeded = 0;
+    size_t exceeded = 0, missing = 0;
 
-    for (size_t i = 0; i < d->fail_if.count; i++)
+    for (size_t i = 0; i < d->fail_if.count; i++) {
         exceeded += d->limit[i].exceeded;
+        missing += d->limit[i].missing;
+    }
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", f);
-    fprintf(f, "<testsuites tests=\"%zu\" failures=\"%zu\">\n", d->fail_if.count, exceeded);
+    fprintf(f, "<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", d->fail_if.count,
+            exceeded, missing);
     fputs("  <testsuite name=\"", f);
     put_text(f, *cmd ? cmd : d->new_.path);
-    fprintf(f, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", d->fail_if.count,
-            exceeded);
+    fprintf(f, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\">\n",
+            d->fail_if.count, exceeded, missing);
     for (size_t i = 0; i < d->fail_if.count; i++) {
         const struct diff_limit *l = &d->limit[i];
-        char *sentence = diff_limit_sentence(l);
+        char *sentence = diff_sentence(d, l);
 
         fputs("    <testcase classname=\"quern.diff\" name=\"", f);
         put_text(f, l->text);
         fputs("\">\n", f);
-        if (l->exceeded) {
-            fputs("      <failure type=\"limit\" message=\"", f);
-            put_text(f, sentence);
-            fputs("\"/>\n", f);
-        } else {
-            fputs("      <system-out>", f);
-            put_text(f, sentence);
-            fputs("</system-out>\n", f);
-        }
+        if (l->missing)
+            put_fault(f, "error", "missing", sentence);
+        else if (l->exceeded)
+            put_fault(f, "failure", "limit", sentence);
+        else
+            put_output(f, sentence);
         fputs("    </testcase>\n", f);
         free(sentence);
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // The limits of `quern diff` (--fail-if): reads them, compares them with both profiles, and reports
-// those that are exceeded. Called by diff.c once the functions of both sides are joined.
+// those that are exceeded, or whose function is gone. Called by diff.c once the functions of both
+// sides are joined.
 #include "cli/diff/diff.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/funcname.h"
 #include "cli/base/util.h"
 #include "cli/profiles/event.h"
 
@@ -63,38 +64,72 @@ static void parse_limit(const char *text, struct parsed_limit *l)
         bad_limit(text);
 }
 
-bool diff_limit_names(const struct diff *d, const char *name, uint32_t func)
+// ---- Functions ----
+
+// Does this text, a name or a pattern, mean the function, alone or behind "file:"?
+static bool means(const struct diff *d, const char *text, bool pattern, uint32_t func)
 {
     struct quern_func g = quern_profile_func_get(d->names, func);
     const char *fn = quern_profile_str(d->names, g.name), *fl = quern_profile_str(d->names, g.file);
     size_t n = strlen(fl);
+    char *both;
+    bool yes;
 
-    return strcmp(fn, name) == 0 ||
-           (strncmp(name, fl, n) == 0 && name[n] == ':' && strcmp(name + n + 1, fn) == 0);
+    if (!pattern)
+        return funcname_is(text, fn) ||
+               (strncmp(text, fl, n) == 0 && text[n] == ':' && funcname_is(text + n + 1, fn));
+    if (funcname_matches(text, fn))
+        return true;
+    both = xasprintf("%s:%s", fl, fn);
+    yes = funcname_matches(text, both);
+    free(both);
+    return yes;
 }
 
-// Sums over all functions of that name.
-static int named_costs(const struct diff *d, const char *name, quern_count *old, quern_count *new_)
+// A text with * or ? is a pattern unless a function has that name: "operator*", "f(char*)".
+static bool is_pattern(const struct diff *d, const char *text)
 {
-    int found = 0;
-
-    for (uint32_t f = 0; f < d->funcs; f++) {
-        if (!diff_limit_names(d, name, f))
-            continue;
-        found = 1;
-        for (size_t i = 0; i < d->events; i++) {
-            old[i] += d->old_costs[f * d->events + i];
-            new_[i] += d->new_costs[f * d->events + i];
-        }
-    }
-    return found;
+    if (!text || !funcname_is_pattern(text))
+        return false;
+    for (uint32_t f = 0; f < d->funcs; f++)
+        if (means(d, text, false, f))
+            return false;
+    return true;
 }
+
+// The profiles in which the limit has a function, as in d->in. *last: one of these functions.
+static unsigned sides_of(const struct diff *d, const struct diff_limit *l, uint32_t *last)
+{
+    unsigned in = 0;
+
+    *last = QUERN_NONE;
+    for (uint32_t f = 0; f < d->funcs; f++)
+        if (means(d, l->func, l->each, f)) {
+            in |= d->in[f];
+            *last = f;
+        }
+    return in;
+}
+
+static const char *nearest(const struct diff *d, const char *text)
+{
+    struct funcname_nearest near = { .typed = text };
+
+    for (uint32_t f = 0; f < d->funcs; f++)
+        if (d->in[f] & 2)
+            funcname_try(&near,
+                         quern_profile_str(d->names, quern_profile_func_get(d->names, f).name));
+    return near.best;
+}
+
+// ---- Counts ----
 
 // Compares what the limit bounds: a growth, a percentage, or the new count.
-static bool is_exceeded(const struct parsed_limit *p, const struct diff_limit *l)
+static bool is_exceeded(const struct parsed_limit *p, int64_t scale, quern_count old,
+                        quern_count now)
 {
-    long double a = (long double)l->old / l->scale;
-    long double b = (long double)l->now / l->scale;
+    long double a = (long double)old / scale;
+    long double b = (long double)now / scale;
     long double measured = b;
     bool exceeded;
 
@@ -108,11 +143,85 @@ static bool is_exceeded(const struct parsed_limit *p, const struct diff_limit *l
     return exceeded;
 }
 
+static quern_count value_of(const struct diff *d, size_t event, const quern_count *of, uint32_t f)
+{
+    return event_value(d->new_.p, event, of + f * d->events);
+}
+
+// Is a growth of a matching function judged? A function that only one profile has did not grow, and
+// --threshold leaves out what hardly matters.
+static bool is_judged(const struct diff *d, const struct diff_limit *l,
+                      const struct parsed_limit *p, uint32_t f, quern_count change)
+{
+    quern_count total = event_value(d->old.p, l->event_number, d->old_totals);
+
+    if (!p->relative)
+        return d->in[f] & 2;
+    return d->in[f] == 3 && 100.0 * (double)(change < 0 ? -change : change) >=
+                                d->threshold * (double)(total < 0 ? -total : total);
+}
+
+static void measure_each(const struct diff *d, const struct parsed_limit *p, struct diff_limit *l)
+{
+    for (uint32_t f = 0; f < d->funcs; f++) {
+        quern_count old, now;
+
+        if (!means(d, l->func, true, f))
+            continue;
+        old = value_of(d, l->event_number, d->old_costs, f);
+        now = value_of(d, l->event_number, d->new_costs, f);
+        l->old += old;
+        l->now += now;
+        if (!is_judged(d, l, p, f, now - old) || !is_exceeded(p, l->scale, old, now))
+            continue;
+        l->exceeded = true;
+        diff_where_add(l, f, old, now);
+    }
+}
+
+// The functions that changed in the direction of the limit.
+static void note_changed(const struct diff *d, struct diff_limit *l)
+{
+    for (uint32_t f = 0; f < d->funcs; f++) {
+        quern_count old = value_of(d, l->event_number, d->old_costs, f);
+        quern_count now = value_of(d, l->event_number, d->new_costs, f);
+
+        if ((l->falls ? now < old : now > old) && (!l->func || means(d, l->func, false, f)))
+            diff_where_add(l, f, old, now);
+    }
+}
+
+// Sums over all functions of that name; or the whole program.
+static void measure_sum(const struct diff *d, const struct parsed_limit *p, struct diff_limit *l)
+{
+    quern_count *old = xcalloc(d->events + 1, sizeof(*old));
+    quern_count *now = xcalloc(d->events + 1, sizeof(*now));
+
+    if (!l->func) {
+        memcpy(old, d->old_totals, d->events * sizeof(*old));
+        memcpy(now, d->new_totals, d->events * sizeof(*now));
+    }
+    for (uint32_t f = 0; l->func && f < d->funcs; f++) {
+        if (!means(d, l->func, false, f))
+            continue;
+        for (size_t i = 0; i < d->events; i++) {
+            old[i] += d->old_costs[f * d->events + i];
+            now[i] += d->new_costs[f * d->events + i];
+        }
+    }
+    l->old = event_value(d->old.p, l->event_number, old);
+    l->now = event_value(d->new_.p, l->event_number, now);
+    l->exceeded = is_exceeded(p, l->scale, l->old, l->now);
+    if (l->exceeded)
+        note_changed(d, l);
+    free(old);
+    free(now);
+}
+
 static void measure(struct diff *d, const char *text, struct diff_limit *l)
 {
     struct parsed_limit p;
-    quern_count *old = xcalloc(d->events + 1, sizeof(*old));
-    quern_count *now = xcalloc(d->events + 1, sizeof(*now));
+    bool unknown = false;
     int event;
 
     parse_limit(text, &p);
@@ -121,63 +230,56 @@ static void measure(struct diff *d, const char *text, struct diff_limit *l)
         if (event < 0 || event_find(d->old.p, p.event) != event)
             die(UTIL_USAGE, "--fail-if=%s: the profiles have no event '%s'", text, p.event);
     }
-    if (p.func) {
-        if (!named_costs(d, p.func, old, now))
-            die(UTIL_USAGE, "--fail-if=%s: neither profile has a function '%s'", text, p.func);
-    } else {
-        memcpy(old, d->old_totals, d->events * sizeof(*old));
-        memcpy(now, d->new_totals, d->events * sizeof(*now));
-    }
     *l = (struct diff_limit){
         .text = text,
         .func = p.func,
         .event = p.event,
+        .event_number = (size_t)event,
         // The scale is the same on both sides: the events were matched.
         .scale = quern_profile_event_scale(d->new_.p, (size_t)event),
-        .old = event_value(d->old.p, (size_t)event, old),
-        .now = event_value(d->new_.p, (size_t)event, now),
+        .each = is_pattern(d, p.func),
+        .falls = p.op[0] == '<',
     };
-    l->exceeded = is_exceeded(&p, l);
-    free(old);
-    free(now);
+    if (p.func) {
+        unsigned in = sides_of(d, l, &l->gone);
+
+        l->missing = !(in & 2) && d->missing != DIFF_MISSING_OK;
+        if (l->missing)
+            l->nearest = nearest(d, p.func);
+        // Without one of the two counts nothing can be said of a growth.
+        unknown = !(in & 2) || (p.relative && in != 3 && d->missing == DIFF_MISSING_OK);
+    }
+    (l->each ? measure_each : measure_sum)(d, &p, l);
+    if (unknown) {
+        l->exceeded = false;
+        l->places = 0;
+    }
 }
 
-void diff_percent(char *buf, quern_count old, quern_count now)
+int diff_limits(struct diff *d)
 {
-    *buf = '\0';
-    if (old != 0)
-        snprintf(buf, 64, "%+.2Lf%%",
-                 100 * (long double)(now - old) / (long double)(old < 0 ? -old : old));
-}
-
-char *diff_limit_sentence(const struct diff_limit *l)
-{
-    char was[80], is[80], percent[64];
-
-    event_commas(was, l->old, l->scale);
-    event_commas(is, l->now, l->scale);
-    diff_percent(percent, l->old, l->now);
-    if (!*percent)
-        return xasprintf("%s was %s and is %s", l->event, was, is);
-    return xasprintf("%s was %s and is %s (%s)", l->event, was, is, percent);
-}
-
-bool diff_limits(struct diff *d)
-{
-    bool any = false;
+    int status = UTIL_OK;
 
     d->limit = xcalloc(d->fail_if.count, sizeof(*d->limit));
+    for (size_t i = 0; i < d->fail_if.count; i++)
+        measure(d, d->fail_if.item[i], &d->limit[i]);
+    diff_where(d);
     for (size_t i = 0; i < d->fail_if.count; i++) {
-        struct diff_limit *l = &d->limit[i];
+        const struct diff_limit *l = &d->limit[i];
+        char *sentence;
 
-        measure(d, d->fail_if.item[i], l);
-        if (l->exceeded) {
-            char *sentence = diff_limit_sentence(l);
-
+        if (!l->exceeded && !l->missing)
+            continue;
+        sentence = diff_sentence(d, l);
+        if (l->missing)
+            warn("--fail-if=%s: %s (--missing=ok: no error)", l->text, sentence);
+        else
             warn("limit exceeded: %s: %s", l->text, sentence);
-            free(sentence);
-            any = true;
-        }
+        free(sentence);
+        if (l->missing)
+            status = UTIL_USAGE;
+        else if (status == UTIL_OK)
+            status = UTIL_NO;
     }
-    return any;
+    return status;
 }

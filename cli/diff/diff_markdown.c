@@ -90,11 +90,14 @@ static void put_limits(FILE *f, const struct diff *d)
         return;
     fputs("\n| limit | | |\n| --- | --- | --- |\n", f);
     for (size_t i = 0; i < d->fail_if.count; i++) {
-        char *sentence = diff_limit_sentence(&d->limit[i]);
+        char *sentence = diff_sentence(d, &d->limit[i]);
 
         fputs("| ", f);
         put_code(f, d->limit[i].text, true);
-        fprintf(f, " | %s | ", d->limit[i].exceeded ? "**exceeded**" : "within");
+        fprintf(f, " | %s | ",
+                d->limit[i].missing    ? "**missing**"
+                : d->limit[i].exceeded ? "**exceeded**"
+                                       : "within");
         put_plain(f, sentence);
         fputs(" |\n", f);
         free(sentence);

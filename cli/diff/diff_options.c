@@ -33,8 +33,11 @@ static const struct option rows[] = {
       OPTION_TEXT, FIELD(mod_func) },
     { "--fail-if", "=LIMIT",
       "status 1 if exceeded; may be repeated. 'Ir>+1%': Ir grew by more than 1 %; 'Ir>+1000': by "
-      "more than 1000; 'Ir>5000000': the new Ir is larger; 'main:Ir>+1%': the Ir of that function",
-      OPTION_LIST, OPTION_APART, FIELD(fail_if) },
+      "more than 1000; 'Ir>5000000': the new Ir is larger; 'main:Ir>+1%': the Ir of that function; "
+      "'*:Ir>+5%': of each function that matches", OPTION_LIST, OPTION_APART, FIELD(fail_if) },
+    { "--missing", "=error|ok",
+      "a limit on a function that NEW does not have: status 2 (error), or within (ok) [error]",
+      OPTION_CHOICE, FIELD(missing) },
     { "--to", "=text|markdown|json|junit|sarif",
       "print text, or limits and functions: as a comment (markdown), for programs (json), as a "
       "test report (junit), for code scanners (sarif) [text]", OPTION_CHOICE, FIELD(to) },
@@ -85,6 +88,7 @@ void diff_options_read(struct diff *d, int argc, char **argv, bool traditional)
                         .traditional = traditional,
                         .by = DIFF_FUNCTION,
                         .to = DIFF_TEXT,
+                        .missing = DIFF_MISSING_ERROR,
                         .percs = true };
     operand = options_read(set, d->command, d, argc, argv);
     if (!operand[0] || !operand[1])

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // `quern diff --to=sarif`: SARIF 2.1.0, which code scanners show beside the source. A limit that
-// was exceeded is an error, at its function or, for the whole program, at the function that grew
-// most by that event; functions that cost more than before are notes. The line of a function is the
-// first one of its own file that has a cost in the new profile.
+// was exceeded is an error, at the line that changed most in the function that did; functions that
+// cost more than before are notes. The line of a function is the first one of its own file that has
+// a cost in the new profile.
 #include "cli/diff/diff.h"
 
 #include <stdlib.h>
@@ -63,10 +63,21 @@ static void put_uri(FILE *f, const char *path)
     putc('"', f);
 }
 
-static void put_location(const struct sarif *s, uint32_t func)
+struct location {
+    uint32_t func; // QUERN_NONE: no location
+    uint32_t file;
+    uint64_t line; // 0: unknown
+};
+
+static struct location location_of(const struct sarif *s, uint32_t func)
 {
-    struct quern_func g = quern_profile_func_get(s->d->names, func);
-    const char *file = quern_profile_str(s->d->names, g.file);
+    return (struct location){ func, quern_profile_func_get(s->d->names, func).file, s->line[func] };
+}
+
+static void put_location(const struct sarif *s, struct location at)
+{
+    struct quern_func g = quern_profile_func_get(s->d->names, at.func);
+    const char *file = quern_profile_str(s->d->names, at.file);
     const char *name = quern_profile_str(s->d->names, g.name);
     size_t n = strlen(s->cwd);
 
@@ -75,8 +86,8 @@ static void put_location(const struct sarif *s, uint32_t func)
         fputs("\"physicalLocation\":{\"artifactLocation\":{\"uri\":", s->f);
         put_uri(s->f, strncmp(file, s->cwd, n) == 0 ? file + n : file);
         putc('}', s->f);
-        if (s->line[func])
-            fprintf(s->f, ",\"region\":{\"startLine\":%llu}", (unsigned long long)s->line[func]);
+        if (at.line)
+            fprintf(s->f, ",\"region\":{\"startLine\":%llu}", (unsigned long long)at.line);
         fputs("},", s->f);
     }
     fputs("\"logicalLocations\":[{\"kind\":\"function\",\"fullyQualifiedName\":", s->f);
@@ -84,51 +95,62 @@ static void put_location(const struct sarif *s, uint32_t func)
     fputs("}]}]", s->f);
 }
 
-// `at`: the function, or QUERN_NONE for no location.
 static void put_result(struct sarif *s, const char *rule, const char *level, const char *text,
-                       uint32_t at)
+                       struct location at)
 {
     fprintf(s->f,
             "%s{\"ruleId\":\"%s\",\"level\":\"%s\",\"message\":{\"text\":", s->any ? ",\n" : "\n",
             rule, level);
     json_string(s->f, text);
     putc('}', s->f);
-    if (at != QUERN_NONE)
+    if (at.func != QUERN_NONE)
         put_location(s, at);
     putc('}', s->f);
     s->any = true;
 }
 
-// The location of a limit: its function, as --fail-if finds it; for the whole program the function
-// that grew most.
-static uint32_t place_of(const struct sarif *s, const struct diff_limit *l)
+// Where a limit was exceeded; for the whole program even if no function changed in its direction:
+// at the function that grew most.
+static struct location place_of(const struct sarif *s, const struct diff_limit *l)
 {
     const struct diff *d = s->d;
-    int event = quern_profile_find_event(d->new_.p, l->event);
-    uint32_t best = QUERN_NONE;
+    struct location at = { .func = QUERN_NONE };
     quern_count most = 0;
 
-    for (size_t i = 0; i < s->funcs && event >= 0; i++) {
-        uint32_t f = s->func[i];
-        quern_count v = event_value(d->old.p, (size_t)event, s->delta + f * d->events);
+    if (l->shown) {
+        const struct diff_place *p = &l->place[0];
 
-        if ((l->func && !diff_limit_names(d, l->func, f)) || (best != QUERN_NONE && v <= most))
+        at = location_of(s, p->func);
+        if (p->lines)
+            at = (struct location){ p->func, p->line[0].file, p->line[0].line };
+        return at;
+    }
+    if (l->missing && l->gone != QUERN_NONE)
+        return location_of(s, l->gone);
+    for (size_t i = 0; i < s->funcs && !l->func; i++) {
+        uint32_t f = s->func[i];
+        quern_count v = event_value(d->old.p, l->event_number, s->delta + f * d->events);
+
+        if (at.func != QUERN_NONE && v <= most)
             continue;
-        best = f;
+        at = location_of(s, f);
         most = v;
     }
-    return best;
+    return at;
 }
 
 static void put_limits(struct sarif *s)
 {
     for (size_t i = 0; i < s->d->fail_if.count; i++) {
         const struct diff_limit *l = &s->d->limit[i];
-        char *sentence = diff_limit_sentence(l);
-        char *text = xasprintf("Limit exceeded: %s: %s.", l->text, sentence);
+        char *sentence, *text;
 
-        if (l->exceeded)
-            put_result(s, "limit", "error", text, place_of(s, l));
+        if (!l->exceeded && !l->missing)
+            continue;
+        sentence = diff_sentence(s->d, l);
+        text = xasprintf("Limit %s: %s: %s.", l->missing ? "not checked" : "exceeded", l->text,
+                         sentence);
+        put_result(s, "limit", "error", text, place_of(s, l));
         free(text);
         free(sentence);
     }
@@ -157,7 +179,7 @@ static void put_grown(struct sarif *s)
         text = xasprintf("%s: %s was %s and is %s%s%s%s.", *name ? name : "???",
                          quern_profile_event_name(d->old.p, e), was, is, *percent ? " (" : "",
                          percent, *percent ? ")" : "");
-        put_result(s, "increase", "note", text, f);
+        put_result(s, "increase", "note", text, location_of(s, f));
         free(text);
         notes++;
     }

@@ -30,7 +30,7 @@ Word = Union[str, "os.PathLike[str]"]
 def pytest_addoption(parser: Any) -> None:
     group = parser.getgroup("quern", "profiles of the programs that tests run")
     group.addoption("--quern-fail-if", action="append", default=[], metavar="LIMIT",
-                    help="fail where a profile passes the limit, as of quern diff: 'Ir>+5%%', "
+                    help="fail where a profile exceeds the limit, as of quern diff: 'Ir>+5%%', "
                          "'main:Ir>+1000', 'Ir>5000000'; may be repeated")
     group.addoption("--quern-baseline", default="quern-baseline", metavar="DIR",
                     help="the profiles to compare with [%(default)s, below the root folder]")

@@ -113,8 +113,112 @@ Files that differ, but whose two versions were not found:
         [[ "$messages" == "quern: limit exceeded: $limit: "* ]]
     done
     quern diff --fail-if='Ir>160' --fail-if='f:Ir>+6%' --mod-filename='s/v1/v2/' old new
-    same "$messages" "quern: limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%)
-quern: limit exceeded: f:Ir>+6%: Ir was 150 and is 160 (+6.67%)"
+    # The lines of f, 100 and 50, are 110 and 50 now, one further down.
+    same "$messages" "quern: limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%); \
+most in f +10 at v2/a.c:2 +10; fresh +5 at v2/a.c:9 +5
+quern: limit exceeded: f:Ir>+6%: Ir was 150 and is 160 (+6.67%); most in f +10 at v2/a.c:2 +10"
+}
+
+# Costs of C++ functions; the lines of big() move by 1, cold() becomes cold_path(), tiny() is new.
+limit_profiles() {
+    printf '%s\n' 'events: Ir' 'fl=x.cc' 'fn=big(int, char*)' '10 400' '11 400' '12 100' '13 100' \
+        'fn=small()' '30 2' 'fn=cold()' '40 50' 'fn=operator*(v)' '50 10' > before
+    printf '%s\n' 'events: Ir' 'fl=x.cc' 'fn=big(int, char*)' '11 400' '12 430' '13 100' '14 110' \
+        'fn=small()' '30 4' 'fn=cold_path()' '41 50' 'fn=operator*(v)' '50 10' 'fn=tiny()' '60 1' > after
+}
+
+@test "--fail-if: a function without its parameters, and patterns" {
+    limit_profiles
+    # big grew from 1,000 to 1,040; its lines are the same, one further down.
+    for name in big 'big(int, char*)' 'x.cc:big' 'b?g'; do
+        quern diff --fail-if="$name:Ir>+4%" before after
+        [ "$status" = 0 ] || { echo "# $name $messages"; return 1; }
+        quern diff --fail-if="$name:Ir>=+4%" before after
+        [ "$status" = 1 ] || { echo "# $name"; return 1; }
+    done
+    quern diff --fail-if='big:Ir>+1%' before after
+    same "$messages" "quern: limit exceeded: big:Ir>+1%: Ir was 1,000 and is 1,040 (+4.00%); \
+most in big(int, char*) +40 at x.cc:12 +30, x.cc:14 +10"
+    # A pattern is a limit on each function that both profiles have; the largest growth comes first.
+    quern diff --fail-if='*:Ir>+3%' before after
+    [ "$status" = 1 ]
+    same "$messages" "quern: limit exceeded: *:Ir>+3%: Ir of 2 functions: \
+big(int, char*) was 1,000 and is 1,040 (+4.00%) at x.cc:12 +30, x.cc:14 +10; \
+small() was 2 and is 4 (+100.00%) at x.cc:30 +2"
+    # 2 are 0.17 % of 1,162.
+    quern diff --threshold=0.2 --fail-if='*:Ir>+3%' before after
+    same "$messages" "quern: limit exceeded: *:Ir>+3%: Ir of 1 function: \
+big(int, char*) was 1,000 and is 1,040 (+4.00%) at x.cc:12 +30, x.cc:14 +10"
+    quern diff --threshold=0.2 --fail-if='*:Ir>+4%' --to=markdown before after
+    [ "$status" = 0 ]
+    [[ "$output" == *'| `*:Ir>+4%` | within | Ir of no function exceeds it |'* ]]
+    # An absolute limit is one on all functions of the new profile.
+    quern diff --fail-if='x.cc:*l*:Ir<5' before after
+    same "$messages" "quern: limit exceeded: x.cc:*l*:Ir<5: Ir of 1 function: \
+small() was 2 and is 4 (+100.00%)"
+    quern diff --fail-if='*:Ir<=1' before after
+    same "$messages" "quern: limit exceeded: *:Ir<=1: Ir of 1 function: tiny() was 0 and is 1"
+    # More than three.
+    for n in 1 2; do
+        {
+            printf '%s\n' 'events: Ir' 'fl=a'
+            for i in {1..5}; do printf 'fn=f%d\n0 %d\n' $i $((i * n)); done
+        } > p$n
+    done
+    quern diff --fail-if='f*:Ir>+1%' p1 p2
+    same "$messages" "quern: limit exceeded: f*:Ir>+1%: Ir of 5 functions: f5 was 5 and is 10 (+100.00%); \
+f4 was 4 and is 8 (+100.00%); f3 was 3 and is 6 (+100.00%); and 2 more"
+    # A function with a star in its name is meant, not a pattern.
+    quern diff --fail-if='operator*:Ir>9' before after
+    same "$messages" "quern: limit exceeded: operator*:Ir>9: Ir was 10 and is 10 (+0.00%)"
+}
+
+@test "--fail-if: a function that is gone" {
+    limit_profiles
+    quern diff --fail-if='cold:Ir>+1%' before after
+    [ "$status" = 2 ]
+    same "$messages" "quern: --fail-if=cold:Ir>+1%: after has no function 'cold' any more; \
+is 'cold_path()' meant? (--missing=ok: no error)"
+    quern diff --fail-if='bigg:Ir>+1%' before after
+    [ "$status" = 2 ]
+    same "$messages" "quern: --fail-if=bigg:Ir>+1%: neither profile has a function 'bigg'; \
+is 'big(int, char*)' meant? (--missing=ok: no error)"
+    quern diff --fail-if='z*:Ir>+1%' before after
+    [ "$status" = 2 ]
+    same "$messages" "quern: --fail-if=z*:Ir>+1%: neither profile has a function 'z*' (--missing=ok: no error)"
+    # The tables are there all the same, and an exceeded limit is said, too.
+    quern diff --to=markdown --fail-if='cold:Ir>+1%' --fail-if='big:Ir>+1%' before after
+    [ "$status" = 2 ]
+    [[ "$output" == *"
+| \`cold:Ir>+1%\` | **missing** | after has no function 'cold' any more; is 'cold\_path()' meant? |
+| \`big:Ir>+1%\` | **exceeded** | Ir was 1,000 "* ]]
+    quern diff --missing=ok --fail-if='cold:Ir>+1%' --fail-if='nobody:Ir>+1%' --fail-if='z*:Ir>5' \
+        --fail-if='tiny:Ir>+1%' before after
+    [ "$status" = 0 ]
+    same "$messages" ""
+    # An absolute limit needs no old count.
+    quern diff --missing=ok --fail-if='tiny:Ir>0' before after
+    [ "$status" = 1 ]
+    quern diff --fail-if='tiny:Ir>+1%' before after
+    [ "$status" = 1 ]
+    quern diff --missing=maybe before after
+    [ "$status" = 2 ]
+    same "$messages" "quern: --missing=maybe: must be error or ok"
+}
+
+@test "--fail-if: lines of an inclusive cost are those of calls, and lines that were inserted count" {
+    printf '%s\n' 'events: Ir' 'fl=m.c' 'fn=main' '1 5' '2 7' 'calls=1 9' '2 100' '3 9' 'fn=g' '9 100' > before
+    printf '%s\n' 'events: Ir' 'fl=m.c' 'fn=main' '1 5' '2 1' '3 7' 'calls=1 10' '3 150' '4 9' \
+        'fn=g' '10 150' > after
+    sed -i 's/^calls=/cfn=g\n&/' before after
+    # main: 5 + 7 + 100 + 9, and 5 + 1 + 7 + 150 + 9. Line 2 was inserted; the call cost 107 before
+    # and costs 157.
+    quern diff --inclusive=yes --fail-if='main:Ir>+1%' before after
+    same "$messages" "quern: limit exceeded: main:Ir>+1%: Ir was 121 and is 172 (+42.15%); \
+most in main +51 at m.c:3 +50, m.c:2 +1"
+    quern diff --fail-if='main:Ir>+1%' before after
+    same "$messages" "quern: limit exceeded: main:Ir>+1%: Ir was 21 and is 22 (+4.76%); \
+most in main +1 at m.c:2 +1"
 }
 
 @test "--fail-if: nonsense" {
@@ -126,7 +230,7 @@ quern: limit exceeded: f:Ir>+6%: Ir was 150 and is 160 (+6.67%)"
     same "$messages" "quern: --fail-if=Bc>5: the profiles have no event 'Bc'"
     [ "$status" = 2 ]
     quern diff --fail-if='nobody:Ir>5' old new
-    same "$messages" "quern: --fail-if=nobody:Ir>5: neither profile has a function 'nobody'"
+    same "$messages" "quern: --fail-if=nobody:Ir>5: neither profile has a function 'nobody' (--missing=ok: no error)"
     [ "$status" = 2 ]
 }
 

@@ -38,8 +38,8 @@ odd_profiles() {
 
 | limit | | |
 | --- | --- | --- |
-| `Ir>160` | **exceeded** | Ir was 180 and is 165 (-8.33%) |
-| `f:Ir>+1%` | **exceeded** | Ir was 150 and is 160 (+6.67%) |
+| `Ir>160` | **exceeded** | Ir was 180 and is 165 (-8.33%); most in f +10 at src/a.c:2 +10; fresh +5 at src/a.c:9 +5 |
+| `f:Ir>+1%` | **exceeded** | Ir was 150 and is 160 (+6.67%); most in f +10 at src/a.c:2 +10 |
 | `Dr>100` | within | Dr was 18 and is 15 (-16.67%) |
 
 | `Ir` | `Dr` | function |
@@ -47,8 +47,8 @@ odd_profiles() {
 | -30 | -3 | `src/a.c:gone` (gone) |
 | +10 | 0 | `src/a.c:f` |
 | +5 | 0 | `src/a.c:fresh` (new) |'
-    same "$messages" "quern: limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%)
-quern: limit exceeded: f:Ir>+1%: Ir was 150 and is 160 (+6.67%)"
+    same "$messages" "quern: limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%); most in f +10 at src/a.c:2 +10; fresh +5 at src/a.c:9 +5
+quern: limit exceeded: f:Ir>+1%: Ir was 150 and is 160 (+6.67%); most in f +10 at src/a.c:2 +10"
     quern diff --to=markdown --show=Dr old old
     [ "$status" = 0 ]
     same "$output" '### `old`
@@ -90,9 +90,9 @@ and 3 more functions'
 {"event":"Ir","old":180,"new":165},
 {"event":"Dr","old":18,"new":15}],
 "limits":[
-{"limit":"Ir>160","function":null,"event":"Ir","old":180,"new":165,"exceeded":true},
-{"limit":"f:Ir>+1%","function":"f","event":"Ir","old":150,"new":160,"exceeded":true},
-{"limit":"Dr>100","function":null,"event":"Dr","old":18,"new":15,"exceeded":false}],
+{"limit":"Ir>160","function":null,"event":"Ir","old":180,"new":165,"exceeded":true,"missing":false,"where":[{"file":"src/a.c","function":"f","old":150,"new":160,"lines":[{"file":"src/a.c","line":2,"old":100,"new":110}]},{"file":"src/a.c","function":"fresh","old":0,"new":5,"lines":[{"file":"src/a.c","line":9,"old":0,"new":5}]}]},
+{"limit":"f:Ir>+1%","function":"f","event":"Ir","old":150,"new":160,"exceeded":true,"missing":false,"where":[{"file":"src/a.c","function":"f","old":150,"new":160,"lines":[{"file":"src/a.c","line":2,"old":100,"new":110}]}]},
+{"limit":"Dr>100","function":null,"event":"Dr","old":18,"new":15,"exceeded":false,"missing":false,"where":[]}],
 "inclusive":false,
 "functions":[
 {"file":"src/a.c","function":"gone","old":[30,3],"new":[0,0]},
@@ -125,13 +125,13 @@ END
     [ "$status" = 1 ]
     same "$output" ""
     same "$(< report.xml)" '<?xml version="1.0" encoding="UTF-8"?>
-<testsuites tests="3" failures="2">
+<testsuites tests="3" failures="2" errors="0">
   <testsuite name="./prog `x` | y" tests="3" failures="2" errors="0" skipped="0">
     <testcase classname="quern.diff" name="Ir&gt;160">
-      <failure type="limit" message="Ir was 180 and is 165 (-8.33%)"/>
+      <failure type="limit" message="Ir was 180 and is 165 (-8.33%); most in f +10 at src/a.c:2 +10; fresh +5 at src/a.c:9 +5">Ir was 180 and is 165 (-8.33%); most in f +10 at src/a.c:2 +10; fresh +5 at src/a.c:9 +5</failure>
     </testcase>
     <testcase classname="quern.diff" name="f:Ir&gt;+1%">
-      <failure type="limit" message="Ir was 150 and is 160 (+6.67%)"/>
+      <failure type="limit" message="Ir was 150 and is 160 (+6.67%); most in f +10 at src/a.c:2 +10">Ir was 150 and is 160 (+6.67%); most in f +10 at src/a.c:2 +10</failure>
     </testcase>
     <testcase classname="quern.diff" name="Dr&gt;100">
       <system-out>Dr was 18 and is 15 (-16.67%)</system-out>
@@ -147,7 +147,8 @@ suite, = tree.parse("report.xml").getroot()
 assert suite.get("name") == '<&"\'>', suite.attrib
 case, = suite
 assert case.get("name") == 'operator|<a, "b&"> `c`\ufffd\ufffd:Ir>8', case.attrib
-assert case[0].get("message") == "Ir was 7 and is 9 (+28.57%)", case[0].attrib
+said = 'Ir was 7 and is 9 (+28.57%); most in operator|<a, "b&"> `c`\ufffd\ufffd +2 at /a b/%#.c:1 +2'
+assert case[0].get("message") == case[0].text == said, case[0].attrib
 END
     # A tab is kept, as a number: as itself it would become a blank.
     for n in 7 9; do printf 'events: Ir\nfl=a.c\nfn=a\tb\n1 %d\nsummary: %d\n' $n $n > tab.$n; done
@@ -182,9 +183,11 @@ def place(r):
 got = [(r["ruleId"], r["level"], r["message"]["text"], place(r)) for r in run["results"]]
 # f costs from its line 2 on; of the whole program f is what grew most.
 assert got == [
-    ("limit", "error", "Limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%).",
+    ("limit", "error", "Limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%); "
+     "most in f +10 at src/a.c:2 +10; fresh +5 at src/a.c:9 +5.",
      ("src/a.c", 2, "f")),
-    ("limit", "error", "Limit exceeded: f:Ir>+1%: Ir was 150 and is 160 (+6.67%).",
+    ("limit", "error", "Limit exceeded: f:Ir>+1%: Ir was 150 and is 160 (+6.67%); "
+     "most in f +10 at src/a.c:2 +10.",
      ("src/a.c", 2, "f")),
     ("increase", "note", "f: Ir was 150 and is 160 (+6.67%).", ("src/a.c", 2, "f")),
     ("increase", "note", "fresh: Ir was 0 and is 5.", ("src/a.c", 9, "fresh")),
@@ -205,6 +208,42 @@ END
     [[ "$output" == *'"uri":"src/a.c"'* && "$output" != *"$PWD"* ]]
     quern diff --to=sarif old old
     [[ "$output" == *'"results":[]}]}' ]]
+}
+
+@test "a function that is gone: an error of the report, not a failure" {
+    quern diff --to=junit --fail-if='gone:Ir>+1%' --fail-if='Ir<+0' --fail-if='f:Ir>+9%' old new
+    [ "$status" = 2 ]
+    same "$output" '<?xml version="1.0" encoding="UTF-8"?>
+<testsuites tests="3" failures="1" errors="1">
+  <testsuite name="./prog `x` | y" tests="3" failures="1" errors="1" skipped="0">
+    <testcase classname="quern.diff" name="gone:Ir&gt;+1%">
+      <error type="missing" message="new has no function '"'gone'"' any more">new has no function '"'gone'"' any more</error>
+    </testcase>
+    <testcase classname="quern.diff" name="Ir&lt;+0">
+      <failure type="limit" message="Ir was 180 and is 165 (-8.33%); most in gone -30">Ir was 180 and is 165 (-8.33%); most in gone -30</failure>
+    </testcase>
+    <testcase classname="quern.diff" name="f:Ir&gt;+9%">
+      <system-out>Ir was 150 and is 160 (+6.67%)</system-out>
+    </testcase>
+  </testsuite>
+</testsuites>'
+    quern diff --to=json --fail-if='gone:Ir>+1%' old new
+    [ "$status" = 2 ]
+    [[ "$output" == *'
+{"limit":"gone:Ir>+1%","function":"gone","event":"Ir","old":30,"new":0,"exceeded":false,"missing":true,"where":[]}],'* ]]
+    # At the file where it was.
+    quern diff --to=sarif --fail-if='gone:Ir>+1%' old new
+    [ "$status" = 2 ]
+    python3 - "$output" << 'END'
+import json, sys
+error, *notes = json.loads(sys.argv[1])["runs"][0]["results"]
+assert (error["ruleId"], error["level"]) == ("limit", "error"), error
+assert error["message"]["text"] == \
+    "Limit not checked: gone:Ir>+1%: new has no function 'gone' any more.", error
+place, = error["locations"]
+assert place == {"physicalLocation": {"artifactLocation": {"uri": "src/a.c"}},
+                 "logicalLocations": [{"kind": "function", "fullyQualifiedName": "gone"}]}, place
+END
 }
 
 @test "--to and the other options" {

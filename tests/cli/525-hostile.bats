@@ -141,7 +141,8 @@ Event sort order: Ir $EV_SHOWN"
     grep -Fx "  $FL_SHOWN" .out
     quern diff --fail-if="$FN:Ir>+1" old new
     [ "$status" = 1 ]
-    same "$messages" "quern: limit exceeded: $FN_SHOWN:Ir>+1: Ir was 100 and is 120 (+20.00%)"
+    same "$messages" "quern: limit exceeded: $FN_SHOWN:Ir>+1: Ir was 100 and is 120 (+20.00%); \
+most in $FN_SHOWN +20 at $FL_SHOWN:2 +20"
 }
 
 @test "json, and what is lost in it: nothing but what is not UTF-8" {
@@ -182,15 +183,17 @@ END
     quern diff --to=markdown --fail-if="$FN:Ir>+1" old new
     [ "$status" = 1 ]
     harmless
+    plain() { sed 's/[][\\]/\\&/g' <<< "$1"; }
     same "$(sed -n '1p;5,6p;10p;14p' .out)" "### \`$CMD_SHOWN\`
 | \`Ir\` | 110 | 130 | +20 | +18.18% |
 | \`$EV_SHOWN\` | 6 | 6 | 0 |  |
-| \`$FN_SHOWN:Ir>+1\` | **exceeded** | Ir was 100 and is 120 (+20.00%) |
+| \`$FN_SHOWN:Ir>+1\` | **exceeded** | Ir was 100 and is 120 (+20.00%); \
+most in $(plain "$FN_SHOWN") +20 at $(plain "$FL_SHOWN"):2 +20 |
 | +20 | 0 | \`$FL_SHOWN:$FN_SHOWN\` |"
     # The sentence of a limit names an event, which is no code.
     for n in 7 9; do printf 'events: <b>|_x_\nfl=a|b\\|`.c\nfn=f\n1 %d\nsummary: %d\n' $n $n > odd.$n; done
     quern diff --to=markdown --fail-if='<b>|_x_>8' odd.7 odd.9
-    grep -Fx '| `<b>\|_x_>8` | **exceeded** | \<b\>\|\_x\_ was 7 and is 9 (+28.57%) |' .out
+    grep -Fx '| `<b>\|_x_>8` | **exceeded** | \<b\>\|\_x\_ was 7 and is 9 (+28.57%); most in f +2 at a\|b\\\|\`.c:1 +2 |' .out
     grep -Fx '| +2 | `` a\|b\\|`.c:f `` |' .out
 }
 
