@@ -230,17 +230,17 @@ static long finisher_in_grandchild(void)
     return ret < 0 ? ENGINE_DIE_STATUS : ret;
 }
 
-// In a process with its own descriptors.
-static void take_dumped(void)
+// In a process with its own descriptors. False: the number is still the spool's, which whatever
+// would be executed then would take for the copy.
+static bool take_dumped(void)
 {
-    sys_call3(SYS_dup3, (u64)dumped, (u64)spooler_fd(), O_CLOEXEC);
-    dumping = true;
+    dumping = fds_replace(dumped, spooler_fd()) >= 0;
+    return dumping;
 }
 
 static long finisher_dumped(void)
 {
-    take_dumped();
-    return finisher_here();
+    return take_dumped() ? finisher_here() : ENGINE_DIE_STATUS;
 }
 
 static long dump_in_grandchild(void)
@@ -260,8 +260,7 @@ static struct {
 // Writes the names here, where the client's limit on file sizes no longer applies.
 static long demangle_here(void)
 {
-    take_dumped();
-    if (shed_client())
+    if (!take_dumped() || shed_client())
         return ENGINE_DIE_STATUS;
     for (u64 done = 0; done < names.bytes;) {
         long n = sys_call4(SYS_pwrite64, (u64)fds_spool(), (u64)names.at + done, names.bytes - done,

@@ -91,6 +91,16 @@ int fds_open(const char *path, int flags, u32 mode)
     return (int)fd;
 }
 
+long fds_replace(int fd, int to)
+{
+    struct k_rlimit limit;
+    long ret = sys_call3(SYS_dup3, (u64)fd, (u64)to, O_CLOEXEC);
+
+    if (ret == -EBADF && sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0 && lift(&limit))
+        ret = sys_call3(SYS_dup3, (u64)fd, (u64)to, O_CLOEXEC);
+    return ret;
+}
+
 static bool is_same(int which, int fd)
 {
     struct k_stat st;

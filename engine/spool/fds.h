@@ -32,6 +32,9 @@ extern u32 fds_window[3];
 
 // sys_open for short use by the engine. Works even if the client has used up its descriptors.
 int fds_open(const char *path, int flags, u32 mode);
+// In a child with descriptors of its own: fd gets the number `to`, which may be above the client's
+// limit. The limit stays raised. -errno.
+long fds_replace(int fd, int to);
 
 // The client is about to use the number fd (dup2, dup3): if it is ours, moves ours elsewhere. 0, or
 // -errno, with which dup2 fails.

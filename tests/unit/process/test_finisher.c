@@ -117,6 +117,13 @@ void fds_close_others(void)
     note('c');
 }
 
+static bool irreplaceable; // the spool's descriptor
+
+long fds_replace(int fd, int to)
+{
+    return irreplaceable ? -EBADF : sys_call3(SYS_dup3, (u64)fd, (u64)to, O_CLOEXEC);
+}
+
 int fds_finisher(void)
 {
     return kept_finisher;
@@ -690,6 +697,12 @@ static void test_dump(void **state)
     finisher = "/no/such/file";
     assert_int_equal(finisher_dump(copy), -ECHILD);
     assert_unnoticed();
+    setup(NULL);
+    irreplaceable = true; // the spool itself is not finished
+    assert_int_equal(finisher_dump(copy), -ECHILD);
+    irreplaceable = false;
+    assert_int_equal(did->ran, 0);
+    assert_unnoticed();
     sys_close(copy);
 }
 
@@ -740,6 +753,13 @@ static void test_names(void **state)
     assert_int_equal(finisher_demangle(names, sizeof(names)), -ECHILD);
     assert_string_equal(said(), "");
     assert_unnoticed();
+    setup(NULL);
+    irreplaceable = true; // no names in the spool
+    assert_int_equal(finisher_demangle(names, sizeof(names)), -ECHILD);
+    irreplaceable = false;
+    assert_int_equal(did->ran, 0);
+    sys_pread(SPOOL_FD, back, 6, 0);
+    assert_memory_equal(back, "counts", 6);
     setup(NULL);
     privileged = false;
     limited = RLIMIT_FSIZE;

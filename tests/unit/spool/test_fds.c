@@ -390,6 +390,23 @@ static void opens(void)
     CHECK(fds_open("/dev/null", O_RDONLY, 0) == -EMFILE);
 }
 
+// The number is above the soft limit; the hard one is raised only with the right to.
+static void replaces(void)
+{
+    int fd;
+
+    begin();
+    fd = opened(two);
+    limit(20, 4200);
+    CHECK(fds_replace(fd, 4080) == 4080);
+    CHECK(is_file(4080, two) && fcntl(4080, F_GETFD) == FD_CLOEXEC && is_open(fd));
+    CHECK(fds_replace(opened(one), 4080) == 4080 && is_file(4080, one));
+    limit(20, 30);
+    be_nobody();
+    CHECK(fds_replace(fd, 4080) == -EBADF || !geteuid());
+    CHECK(is_file(4080, one) || !geteuid());
+}
+
 // ---- Another file at a number of ours ----
 
 static void same(void)
@@ -730,6 +747,7 @@ ALONE(nought_at_first)
 ALONE(nought_is_the_log)
 ALONE(lifted_limits)
 ALONE(opens)
+ALONE(replaces)
 ALONE(same)
 ALONE(other_device)
 ALONE(log_is_checked)
@@ -768,6 +786,7 @@ int main(void)
         cmocka_unit_test(test_nought_is_the_log),
         cmocka_unit_test(test_lifted_limits),
         cmocka_unit_test(test_opens),
+        cmocka_unit_test(test_replaces),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_other_device),
         cmocka_unit_test(test_log_is_checked),
