@@ -4,18 +4,31 @@
 #
 #     make quern-baseline     run BENCH, store its profile as the baseline
 #     make quern-check        run it again and compare; fails when a limit was exceeded
+#     make quern-install      build Quern of QUERN_SOURCE and install it in QUERN_PREFIX
 #
 # The settings, and their defaults:
 QUERN ?= quern
 BENCH ?= ./bench hash
 BENCH_DEPENDS ?= bench
+# Counts what is inside of the benchmark's function, and not the loader and the program's start, of
+# which a larger benchmark would be a small part.
+QUERN_INSIDE ?= bench_*
 # The same counts on every machine, in any environment.
-QUERN_OPTIONS ?= --reproducible=yes --cache-sim=no
-QUERN_LIMITS ?= Ir>+0.5%
+QUERN_OPTIONS ?= --reproducible=yes --cache-sim=no --calls=yes --toggle-collect='$(QUERN_INSIDE)'
+# All of it, and each function.
+QUERN_LIMITS ?= Ir>+0.5% *:Ir>+5%
 QUERN_BASELINE ?= quern.base
 QUERN_REPORT ?= quern.md
+QUERN_SOURCE ?= https://git.example.org/quern.git
+QUERN_VERSION ?= main
+QUERN_PREFIX ?= $(HOME)/.local
 
-.PHONY: quern-baseline quern-check
+.PHONY: quern-baseline quern-check quern-install
+quern-install:
+	rm -rf quern.src
+	git clone --quiet --depth 1 --branch '$(QUERN_VERSION)' '$(QUERN_SOURCE)' quern.src
+	cd quern.src && scripts/deps build && $(MAKE) && $(MAKE) install PREFIX='$(QUERN_PREFIX)'
+
 quern-baseline: $(BENCH_DEPENDS)
 	$(QUERN) run -q $(QUERN_OPTIONS) -o $(QUERN_BASELINE) $(BENCH)
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Each recipe of docs/ci in a temporary checkout of its example: the baseline on the main branch,
-# then a change that costs nothing, then one that costs 1 %. What one round of the benchmark costs
-# is not written here, since the compiler decides it: that 1,000 rounds more or less are 1 % of
-# 100,000 is.
+# then a change that costs nothing, then one that makes the benchmarked function 6 % more expensive.
+# What one round of the benchmark costs is not written here, since the compiler decides it: that 60
+# rounds more are 6 % of 1,000 is.
 
 setup() {
     ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -13,17 +13,20 @@ setup() {
     export PATH=$BUILD/bin:$PATH
     # Variables that the CI server running these tests may have set.
     unset GITHUB_OUTPUT GITHUB_STEP_SUMMARY CI_COMMIT_BRANCH CI_DEFAULT_BRANCH CI_MERGE_REQUEST_IID
-    unset COMMENT_TOKEN BENCH LIMIT MAKEFLAGS MAKELEVEL
+    unset COMMENT_TOKEN BENCH INSIDE LIMIT EACH QUERN_SOURCE QUERN_VERSION MAKEFLAGS MAKELEVEL
     unset NO_COLOR DEBUGINFOD_URLS
     CHECKOUT=$BATS_TEST_TMPDIR/checkout
     mkdir "$CHECKOUT"
     cd "$CHECKOUT"
     cp "$ROOT"/docs/ci/bench/* "$ROOT"/docs/ci/*.yml "$ROOT"/docs/ci/quern.mk .
-    rounds 100000
+    rounds 1000 # as it is
     git init -q -b main
     git add .
     git -c user.name=t -c user.email=t@example commit -qm start
 }
+
+# What a message says of the function, and its lines, after "EVENT was ".
+MORE='[0-9,]* and is [0-9,]* (+[56]\.[0-9]*%); most in bench_hash() +[0-9,]* at [^ ]*bench\.cc:[0-9]* +'
 
 # The benchmark's work, and a file newer than the program.
 rounds() {
@@ -82,22 +85,25 @@ summary_row() {
     [[ "$(summary_row summary.md)" == *"| 0 |  |" ]]
     grep -qx -- '-- keep it: not now' log
 
-    # 1 % more rounds: red, with the reason in the summary and an annotation at its function.
-    rounds 101000
+    # 6 % more rounds: red, with the reason in the summary and an annotation at its line.
+    rounds 1060
     rm summary.md
     recipe github github.yml "${change[@]}"
     [ "$status" = 1 ]
-    grep -q 'quern: limit exceeded: Ir>+0.5%: Ir was ' log
-    grep -q '^| `Ir>+0.5%` | \*\*exceeded\*\* | Ir was ' summary.md
+    grep -q "quern: limit exceeded: Ir>+0.5%: Ir was $MORE" log
+    grep -q 'quern: limit exceeded: \*:Ir>+5%: Ir of 1 function: bench_hash() was ' log
+    grep -q '^| `Ir>+0.5%` | \*\*exceeded\*\* | Ir was .*; most in bench\\_hash() ' summary.md
     cmp comment.md summary.md
     [ "$(< called)" = "gh pr comment 17 --edit-last --create-if-none --body-file quern.md" ]
     python3 - << 'END'
 import json
-error, *notes = json.load(open("quern.sarif"))["runs"][0]["results"]
+error, each, *notes = json.load(open("quern.sarif"))["runs"][0]["results"]
 assert (error["ruleId"], error["level"]) == ("limit", "error"), error
 place = error["locations"][0]
 assert place["physicalLocation"]["artifactLocation"]["uri"] == "bench.cc", place
 assert place["logicalLocations"][0]["fullyQualifiedName"] == "bench_hash()", place
+line = open("bench.cc").read().splitlines()[place["physicalLocation"]["region"]["startLine"] - 1]
+assert "16777619" in line or "for (" in line, line # in the loop
 END
 
     # On the main branch it is the new baseline.
@@ -117,16 +123,17 @@ END
     cmp quern.base quern.new
     recipe gitlab gitlab.yml "${change[@]}"
     [ "$status" = 0 ]
-    grep -q '<testsuites tests="1" failures="0">' quern.xml
+    grep -q '<testsuites tests="2" failures="0" errors="0">' quern.xml
     [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
     [ ! -e called ] # without a token
-    rounds 101000
+    rounds 1060
     recipe gitlab gitlab.yml "${change[@]}" COMMENT_TOKEN=secret
     [ "$status" = 1 ]
     [[ "$(< called)" == "curl "*" --header PRIVATE-TOKEN: secret --form body=<quern.md \
 http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     cmp comment.md quern.md
-    grep -q '<testsuites tests="1" failures="1">' quern.xml
+    grep -q '<testsuites tests="2" failures="2" errors="0">' quern.xml
+    grep -q "<failure type=\"limit\" message=\"Ir was $MORE" quern.xml
     grep -q '\*\*exceeded\*\*' quern.md
     python3 -c 'import xml.etree.ElementTree as t; t.parse("quern.xml")'
     recipe gitlab gitlab.yml "${main[@]}"
@@ -140,22 +147,73 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     next_job
     make quern-check
     [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
-    # The environment without the option.
-    make quern-check QUERN_OPTIONS=--cache-sim=no
-    [[ "$(summary_row quern.md)" != *"| 0 |  |" ]]
-    rounds 101000
+    rounds 1060
     status=0
     make quern-check 2> messages || status=$?
     [ "$status" = 2 ] # of make
-    grep -q 'quern: limit exceeded: Ir>+0.5%: Ir was ' messages
+    grep -q "quern: limit exceeded: Ir>+0.5%: Ir was $MORE" messages
     make quern-baseline
     make quern-check
-    # Another limit, on one benchmark: 1,000 more rounds of 101,000 are less than 1 %.
-    rounds 102000
-    make quern-check QUERN_LIMITS='bench_hash():Ir>+1%'
+    # Another limit, on one benchmark: 10 more rounds of 1,060 are less than 1 %.
+    rounds 1070
+    make quern-check QUERN_LIMITS='bench_hash:Ir>+1%'
     status=0
-    make quern-check QUERN_LIMITS='bench_hash():Ir>+0.9%' || status=$?
+    make quern-check QUERN_LIMITS='bench_hash:Ir>+0.9%' || status=$?
     [ "$status" = 2 ]
+    status=0
+    make quern-check QUERN_LIMITS='bench_hush:Ir>+1%' 2> messages || status=$?
+    [ "$status" = 2 ]
+    grep -q "neither profile has a function 'bench_hush'; is 'bench_hash()' meant?" messages
+}
+
+@test "the whole program: its start hides the benchmark, and depends on the environment" {
+    whole=(QUERN_OPTIONS='--reproducible=yes --cache-sim=no --calls=yes')
+    make bench quern-baseline "${whole[@]}"
+    next_job
+    make quern-check QUERN_OPTIONS=--cache-sim=no QUERN_LIMITS='Ir>+50%'
+    [[ "$(summary_row quern.md)" != *"| 0 |  |" ]]
+    rounds 1060
+    make quern-check "${whole[@]}" QUERN_LIMITS='Ir>+3%'
+    quern diff --inclusive=yes --fail-if='bench_hash:Ir>+6%' quern.base quern.new
+    status=0
+    quern diff --inclusive=yes --fail-if='bench_hash:Ir>+5.9%' quern.base quern.new || status=$?
+    [ "$status" = 1 ]
+    make quern-baseline # by its default options
+    make quern-check
+}
+
+# A repository called quern, whose build installs what is installed here.
+sources() {
+    local folder=$BATS_TEST_TMPDIR/sources
+    mkdir -p "$folder/scripts"
+    printf '%s\n' '#!/bin/sh' '[ "$1" = build ]' > "$folder/scripts/deps"
+    printf '%s\n' 'all:' '\ttouch built' 'install:' '\ttest -e built' '\tmkdir -p $(PREFIX)/bin' \
+        "\tln -s $BUILD/bin/quern \$(PREFIX)/bin/quern" | sed 's/\\t/\t/' > "$folder/Makefile"
+    chmod +x "$folder/scripts/deps"
+    git -C "$folder" init -q -b release
+    git -C "$folder" add .
+    git -C "$folder" -c user.name=t -c user.email=t@example commit -qm start
+    export QUERN_SOURCE=file://$folder QUERN_VERSION=release
+    PATH=${PATH#"$BUILD/bin:"}
+    if command -v quern; then skip "quern is installed on this machine"; fi
+}
+
+@test "Quern is built where it is not installed" {
+    sources
+    sed -i '/^  QUERN_\(SOURCE\|VERSION\):/d' github.yml
+    sed -i '/^    QUERN_\(SOURCE\|VERSION\):/d' gitlab.yml
+    recipe github github.yml github.ref=refs/heads/main github.sha=1111 github.event_name=push
+    [ "$status" = 0 ]
+    [ -e .runner/quern/built ]
+    cmp quern.base quern.new
+    rm quern.base quern.new
+    recipe gitlab gitlab.yml CI_DEFAULT_BRANCH=main CI_COMMIT_BRANCH=main
+    [ "$status" = 0 ]
+    [ -e quern.src/built ]
+    cmp quern.base quern.new
+    make quern-install QUERN_PREFIX="$PWD/elsewhere"
+    [ -x elsewhere/bin/quern ]
+    make quern-baseline QUERN=elsewhere/bin/quern
 }
 
 @test "the benchmarks repeat, and are found by name" {
@@ -175,16 +233,15 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     mkdir rust
     cd rust
     cp -r "$ROOT"/docs/ci/bench-rust/* "$ROOT/docs/ci/quern.mk" .
-    sed -i 's/^const ROUNDS: u32 = .*/const ROUNDS: u32 = 100000;/' src/main.rs
     make quern-baseline
     next_job
     make quern-check
     [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
-    sed -i 's/^const ROUNDS: u32 = .*/const ROUNDS: u32 = 102000;/' src/main.rs
+    sed -i 's/^const ROUNDS: u32 = .*/const ROUNDS: u32 = 1060;/' src/main.rs
     status=0
     make quern-check 2> messages || status=$?
     [ "$status" = 2 ] # of make
-    grep -q 'quern: limit exceeded: Ir>+0.5%: Ir was ' messages
+    grep -q 'quern: limit exceeded: Ir>+0.5%: Ir was .*; most in bench_hash ' messages
     [ "$(target/release/bench --list | xargs)" = "sort hash table" ]
     status=0
     target/release/bench nothing 2> messages || status=$?

@@ -12,8 +12,9 @@
 //     }
 //     BENCH_MAIN
 //
-// The function of a benchmark has its name, so that a limit can be put on it alone:
-// `quern diff --fail-if='bench_sort_random():Ir>+1%' --inclusive`, or on the whole program.
+// The function of a benchmark is called bench_NAME, so that it can be counted alone, with what it
+// calls: `quern run --calls=yes --toggle-collect='bench_*'`. Of a profile of the whole program:
+// `quern diff --inclusive=yes --fail-if='bench_sort_random:Ir>+1%'`.
 #ifndef BENCH_H
 #define BENCH_H
 

@@ -11,8 +11,8 @@
 //         }
 //     }
 //
-// The function of a benchmark is called bench_NAME, so that a limit can be put on it alone:
-// `quern diff --fail-if='bench::bench_sort:Ir>+1%' --inclusive`.
+// The function of a benchmark is called bench_NAME, so that it can be counted alone, with what it
+// calls: `quern run --calls=yes --toggle-collect='bench_*'`.
 
 pub use std::hint::black_box as keep;
 
