@@ -553,7 +553,7 @@ struct spool_header {
     // Number of forked children that have copied this spool: a parent waits until its child has
     // copied the counts as of the fork. A futex word.
     uint32_t fork_copied;
-    uint32_t reserved_end;
+    uint32_t forks; // children that it has forked
 
     // The signals that the program starts with blocked. Before the exec of the engine all signals
     // are blocked: none may end the process while the new spool is empty and could not be finished.

@@ -67,9 +67,14 @@ static bool matches(const char *pattern, const char *name, size_t n)
     return !*pattern;
 }
 
+bool funcname_matches_whole(const char *pattern, const char *name)
+{
+    return matches(pattern, name, strlen(name));
+}
+
 bool funcname_matches(const char *pattern, const char *name)
 {
-    return matches(pattern, name, strlen(name)) || matches(pattern, name, funcname_length(name));
+    return funcname_matches_whole(pattern, name) || matches(pattern, name, funcname_length(name));
 }
 
 static size_t least(size_t a, size_t b)

@@ -15,6 +15,8 @@ bool funcname_is(const char *typed, const char *name);
 // Has the text a * or a ?, and does it match all of the name, with or without its parameters?
 bool funcname_is_pattern(const char *typed);
 bool funcname_matches(const char *pattern, const char *name);
+// The same with its parameters alone, as the engine compares names.
+bool funcname_matches_whole(const char *pattern, const char *name);
 
 // The name that was probably meant. Begin with { .typed = TEXT } and try all names, which have to
 // stay where they are; `best` is NULL if none is near.

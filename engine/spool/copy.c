@@ -165,6 +165,8 @@ void copy_fork_before(struct copy_fork *c, bool shares_fds)
 
 void copy_fork_parent(struct copy_fork *c, bool forked)
 {
+    if (forked && !spooler_lost)
+        __atomic_add_fetch(&spool->forks, 1, __ATOMIC_RELAXED);
     if (c->fd >= 0) {
         sys_close(c->fd);
         if (!forked)

@@ -111,6 +111,8 @@ int profile_write(struct spool_file *s, const struct output_files *files,
         rc = output_counts(&b.executed, files->dump, err, err_size);
     if (rc == 0)
         rc = output_code(s, files, err, err_size);
+    if (rc == 0 && s->h->patterns_bytes)
+        unmatched_say(s, &b.places);
     // Last: whatever happens to the process here, the profile is written.
     places_close(&b.places, rc == 0);
     sums_close(&b.sums);

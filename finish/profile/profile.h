@@ -14,6 +14,11 @@
 int profile_write(struct spool_file *s, const struct output_files *files,
                   struct finish_totals *totals, char *err, size_t err_size);
 
+// ---- unmatched.c ----
+
+// Names the options for which no function was found.
+void unmatched_say(const struct spool_file *s, struct places *places);
+
 // ---- children.c ----
 
 // The same for a run with --children=merge: writes into the one profile of all its processes, or

@@ -40,6 +40,14 @@ APART int rust(int n)
     return mill::grain(n) + 1;
 }
 
+// Second names, longer than the first ones.
+int grain_by_another_name(int n) __attribute__((alias("_ZN4mill5grainEi")));
+APART int idle(int n)
+{
+    return n;
+}
+int idle_by_another_name(int n) __attribute__((alias("idle")));
+
 int run()
 {
     mill::Stone stone = { 0 };

@@ -233,6 +233,7 @@ static void fork_with(u64 flags)
     if (begin_child() == 0)
         child_holds(flags | SPOOL_F_EXECED, parent);
     was.fork_copied += (flags & SPOOL_F_LATE_COPY) != 0;
+    was.forks++;
     CHECK(memcmp(&was, spool, sizeof(was)) == 0);
     CHECK(fcntl(fds_spool(), F_GETFD) == FD_CLOEXEC && counters(0)[1] == 101);
 }
@@ -410,7 +411,7 @@ static void lost_with(u64 flags, int times)
         }
         _exit(0);
     }
-    was.fork_copied++;
+    was.fork_copied++, was.forks++;
     CHECK(memcmp(&was, spool, sizeof(was)) == 0);
     CHECK(counters(0)[1] == 101 && counters(3)[0x1fff0] == 104);
     CHECK(spooler_block_at(0)->insns == 2);
@@ -459,7 +460,7 @@ static void exec(void)
     spool->parent_pid = 3, spool->end_kind = SPOOL_END_EXIT, spool->end_code = 4;
     spool->calls = 5, spool->dumps = 6, spool->s_seccomp = 7, spool->seccomp_bytes = 8;
     spool->s_env = 9, spool->env_bytes = 10, spool->n_translated = 11, spool->start_mask = 12;
-    spool->start_time = 13, spool->fork_copied = 14, spool->control.asked = 15;
+    spool->start_time = 13, spool->fork_copied = 14, spool->forks = 16, spool->control.asked = 15;
     spool->cpu.hwcap = 16, spool->cpu.leaves = 17, spool->cache_kib = 18, spool->s_patterns = 1;
     was = *spool;
     CHECK(chdir(folder) == 0);
@@ -473,7 +474,7 @@ static void exec(void)
     CHECK(!h.parent_pid && !h.end_kind && !h.end_code && !h.calls && !h.dumps);
     CHECK(!h.s_seccomp && !h.seccomp_bytes && !h.s_env && !h.env_bytes && !h.block_count);
     CHECK(!h.maps_used && !h.blocks_used && !h.counters_used && !h.partial_used);
-    CHECK(!h.threads_used && !h.n_translated && !h.start_mask && !h.fork_copied);
+    CHECK(!h.threads_used && !h.n_translated && !h.start_mask && !h.fork_copied && !h.forks);
     CHECK(!h.start_time && !h.control.asked && !h.edges_used);
     CHECK(memcmp(&h.cpu, &was.cpu, sizeof(h.cpu)) == 0 && h.cache_kib == 18 && h.s_patterns == 1);
     same(own, SPOOL_TEXT_OFF, spooler_at(SPOOL_TEXT_OFF), text);

@@ -75,6 +75,8 @@ static void test_matches(void **state)
     assert_true(funcname_matches("*aab", "aaab"));
     assert_false(funcname_matches("bench_?", "bench_hash()"));
     assert_false(funcname_matches("sh", "bench_hash()"));
+    assert_true(funcname_matches_whole("bench_*", "bench_hash()"));
+    assert_false(funcname_matches_whole("bench_hash", "bench_hash()"));
 }
 
 static const char *nearest(const char *typed, const char *const *names)
