@@ -16,8 +16,18 @@
 
 // ORDER convert_to. NULL: libquern writes it.
 static void (*const writers[])(FILE *f, const struct convert *c) = {
-    NULL,           NULL,        NULL,          convert_json,       convert_csv,
-    convert_folded, convert_dot, convert_pprof, convert_speedscope,
+    NULL,
+    NULL,
+    NULL,
+    convert_json,
+    convert_csv,
+    convert_folded,
+    convert_dot,
+    convert_pprof,
+    convert_speedscope,
+    convert_lcov,
+    convert_github_benchmark,
+    convert_bencher,
 };
 
 static void write_other(FILE *f, const void *ctx)

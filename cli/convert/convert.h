@@ -20,6 +20,9 @@ enum convert_to {
     CONVERT_DOT,
     CONVERT_PPROF,
     CONVERT_SPEEDSCOPE,
+    CONVERT_LCOV,
+    CONVERT_GITHUB_BENCHMARK,
+    CONVERT_BENCHER,
 };
 
 // ORDER convert_by: the words of --by
@@ -28,7 +31,7 @@ enum convert_by { CONVERT_LINE = 1, CONVERT_FUNCTION, CONVERT_EDGE };
 struct convert {
     // Options
     enum convert_to to;
-    const char *out, *event_name;
+    const char *out, *event_name, *name;
     const char *const *paths; // NULL-terminated
     enum convert_by by;       // csv: what a row is
     bool lines;               // json: with source lines
@@ -40,7 +43,7 @@ struct convert {
     struct quern_profile *p;
     struct quern_costs *costs;
     size_t events; // recorded ones
-    size_t event;  // the one of folded, dot and the stacks
+    size_t event;  // the one of folded, dot, the stacks and lcov
 };
 
 // convert_options.c: the defaults, and the options of argv.
@@ -55,5 +58,10 @@ void convert_dot(FILE *f, const struct convert *c);
 void convert_folded(FILE *f, const struct convert *c);
 void convert_speedscope(FILE *f, const struct convert *c);
 void convert_pprof(FILE *f, const struct convert *c);
+// convert_lcov.c
+void convert_lcov(FILE *f, const struct convert *c);
+// convert_bench.c: totals as the result of a benchmark
+void convert_github_benchmark(FILE *f, const struct convert *c);
+void convert_bencher(FILE *f, const struct convert *c);
 
 #endif

@@ -11,13 +11,20 @@
 
 // clang-format off
 static const struct option rows[] = {
-    { "--to", "=callgrind|cachegrind|json|csv|folded|dot|pprof|speedscope", "the format",
+    { "--to",
+      "=callgrind|cachegrind|json|csv|folded|dot|pprof|speedscope|lcov|github-benchmark|bencher",
+      "the format; lcov: counts beside the source in editors; github-benchmark, "
+      "bencher: totals for services that draw them over time",
       OPTION_CHOICE, OPTION_APART, FIELD(to) },
     { "-o", " OUT", NULL, OPTION_TEXT, FIELD(out) },
     { "--output", "=OUT", "write there instead of to standard output",
       OPTION_TEXT, OPTION_APART, FIELD(out) },
-    { "--event", "=NAME", "folded, dot, speedscope: the event shown [the first]",
+    { "--event", "=NAME",
+      "folded, dot, pprof, speedscope, lcov: the event shown [the first]; github-benchmark, "
+      "bencher: the only one [all]",
       OPTION_TEXT, FIELD(event_name) },
+    { "--name", "=NAME", "github-benchmark, bencher: the benchmark's name [the command]",
+      OPTION_TEXT, FIELD(name) },
     { "--by", "=line|function|edge", "csv: a row for each of these [line]",
       OPTION_CHOICE, FIELD(by) },
     { "--lines", YES_NO, "json: with the costs of source lines [yes]", OPTION_YES, FIELD(lines) },

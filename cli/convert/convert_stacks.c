@@ -393,6 +393,7 @@ enum {
     PROFILE_FUNCTION = 5,
     PROFILE_STRING_TABLE = 6,
     PROFILE_COMMENT = 13,
+    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
     VALUE_TYPE = 1,
     VALUE_UNIT = 2,
     SAMPLE_LOCATION = 1,
@@ -515,6 +516,8 @@ void convert_pprof(FILE *f, const struct convert *c)
     }
     pprof_strings(&b, c);
     put_uint(&b, PROFILE_COMMENT, 2);
+    // Without it readers begin with the last one.
+    put_uint(&b, PROFILE_DEFAULT_SAMPLE_TYPE, 3 + (c->event < c->events ? c->event : 0));
     write_gzip(f, &b);
     free(b.data);
     free(m.data);

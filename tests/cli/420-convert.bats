@@ -243,7 +243,135 @@ stacks = {";".join(names[i] for i in reversed(packed(s[1]))): packed(s[2])
           for s in (dict(fields(v)) for k, v in top if k == 2)}
 assert strings[0] == "" and stacks == {"main": [20], "main;func1": [100], "main;func1;func2": [300],
                                        "main;func2": [400]}, stacks
-assert [strings[dict(fields(v))[1]] for k, v in top if k == 1] == ["Instructions"]'
+assert [strings[dict(fields(v))[1]] for k, v in top if k == 1] == ["Instructions"]
+assert [strings[v] for k, v in top if k == 14] == ["Instructions"]' # shown first
+}
+
+@test "pprof: the event that is shown first" {
+    printf 'events: A B C\nfl=a.c\nfn=f\n1 5 7 300\nsummary: 5 7 300\n' > prof
+    # Strings 0 to 2 are no events; field 14 with 3 or 4 is the end of the message.
+    for event in A B; do
+        quern_to out convert --to=pprof --event=$event prof
+        gunzip -c out | tail -c 2 | od -An -tu1 >> last
+    done
+    same "$(< last)" " 112   3
+ 112   4"
+    quern_to out convert --to=pprof prof
+    go version > log 2>&1 || skip "there is no go"
+    HOME=$PWD go tool pprof -top out > top 2> log
+    grep -x 'Type: A' top
+}
+
+# Two functions in one file, a line of a header inlined in both, and names that a line could not hold.
+lcov_profile() {
+    printf '%s\n' 'events: Ir Dr' 'fl=a.c' 'fn=f(int, char*)' '4 40 1' '3 30 0' 'fi=b.h' '9 5 0' 'fe=a.c' \
+        'cfn=g' 'calls=7 8' '5 100 9' 'fn=g' '8 90 9' 'fi=b.h' '9 10 0' 'fl=???' 'fn=lost' '0 6 0' \
+        'fl=line' 'fn=cr' '1 2 0' > prof
+    sed -i 's/^fn=cr/fn=c\x01r/; s/^fl=line/fl=li\x1bne.c/' prof
+}
+
+@test "lcov" {
+    lcov_profile
+    quern convert --to=lcov prof
+    [ "$status" = 0 ]
+    same "$output" 'TN:
+SF:a.c
+FN:3,f(int, char*)
+FN:8,g
+FNDA:1,f(int, char*)
+FNDA:7,g
+FNF:2
+FNH:2
+DA:3,30
+DA:4,40
+DA:8,90
+LF:3
+LH:3
+end_of_record
+TN:
+SF:b.h
+FNF:0
+FNH:0
+DA:9,15
+LF:1
+LH:1
+end_of_record
+TN:
+SF:li\033ne.c
+FN:1,c\001r
+FNDA:1,c\001r
+FNF:1
+FNH:1
+DA:1,2
+LF:1
+LH:1
+end_of_record'
+    # Of another event, and of one with fractions: whole counts above 0.
+    quern convert --to=lcov --event=Dr prof
+    same "$(grep -E '^(SF|DA|LF)' <<< "$output")" 'SF:a.c
+DA:4,1
+DA:8,9
+LF:2'
+    printf 'events: T\nfl=a\nfn=f\n1 1.5\n2 0.5\n' > part
+    quern convert --to=lcov part
+    same "$(grep ^DA <<< "$output")" DA:1,1
+}
+
+@test "lcov reads it, genhtml shows it" {
+    lcov --version > log 2>&1 || skip "there is no lcov"
+    lcov_profile
+    sed -i '/^fl=li/,$d' prof
+    seq 20 | sed 's/^/line /' | tee a.c > b.h
+    quern_to prof.info convert --to=lcov prof
+    lcov --summary prof.info > said 2>&1
+    grep -F 'lines......: 100.0% (4 of 4 lines)' said
+    grep -F 'functions..: 100.0% (2 of 2 functions)' said
+    genhtml -q -o html prof.info
+    grep -E '> +90 : line 8<' html/*/a.c.gcov.html
+}
+
+@test "github-benchmark and bencher: totals, as their formats ask for" {
+    printf '%s\n' 'cmd: ./bench "x"' 'event: Ir : Instruction Fetch' 'events: T Ir' 'fl=a.c' 'fn=f' \
+        '1 1.5 18014398509481985' > prof
+    quern convert --to=github-benchmark prof
+    same "$output" '[
+{"name":"./bench \"x\": T","unit":"T","value":1.5},
+{"name":"./bench \"x\": Ir","unit":"Instruction Fetch","value":18014398509481985}]'
+    # What the action reads: name, unit and value of each entry.
+    python3 -c 'import json, sys
+for e in json.load(sys.stdin):
+    assert type(e["name"]) is str and type(e["unit"]) is str and type(e["value"]) in (int, float), e' <<< "$output"
+    quern convert --to=bencher prof
+    same "$output" '{"./bench \"x\"":{
+"T":{"value":1.5},
+"Ir":{"value":18014398509481985}}}'
+    quern convert --to=bencher --name=hash --event=Ir prof
+    same "$output" '{"hash":{
+"Ir":{"value":18014398509481985}}}'
+    quern convert --to=github-benchmark --name=hash --event=Ir prof
+    same "$output" '[
+{"name":"hash: Ir","unit":"Instruction Fetch","value":18014398509481985}]'
+    # Without a command: the name of the file. At most 1,024 bytes, of whole characters.
+    sed -i /^cmd:/d prof
+    quern convert --to=bencher ./prof
+    [[ "$output" == '{"prof":{'* ]]
+    quern convert --to=bencher --name="$(printf 'é%.0s' {1..600})" prof
+    [ "$(head -n 1 <<< "$output")" = "{\"$(printf 'é%.0s' {1..512})\":{" ]
+}
+
+@test "bencher: valid by the schema that the Bencher Metric Format publishes" {
+    python3 -c 'import jsonschema' 2> log || skip "there is no jsonschema of Python"
+    quern_to out convert --to=bencher "$CALLS"
+    # Objects in an object in one, the innermost with a number called value.
+    python3 - << 'END'
+import json, jsonschema
+number = {"type": "number"}
+metric = {"type": "object", "required": ["value"],
+          "properties": {"value": number, "lower_value": number, "upper_value": number}}
+schema = {"type": "object", "patternProperties": {
+    ".+": {"type": "object", "patternProperties": {".+": metric}}}}
+jsonschema.validate(json.load(open("out")), schema)
+END
 }
 
 @test "dot" {
@@ -269,7 +397,7 @@ assert [strings[dict(fields(v))[1]] for k, v in top if k == 1] == ["Instructions
 }
 
 @test "every format is written where a link points, and the mode stays" {
-    for format in callgrind cachegrind json csv folded dot pprof speedscope; do
+    for format in callgrind cachegrind json csv folded dot pprof speedscope lcov github-benchmark bencher; do
         mkdir $format
         echo old > $format/target
         chmod 640 $format/target
