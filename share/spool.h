@@ -415,6 +415,8 @@ struct spool_partial {
     uint32_t slot; // of the thread
 };
 
+#define SPOOL_DUMPED 24 // space for events
+
 // The processor that the program is shown (--cpu).
 #define SPOOL_CPUID_MAX 64u
 #define SPOOL_CPUID_ANY UINT32_MAX // as `sub`: the leaf has no subleaves
@@ -565,6 +567,11 @@ struct spool_header {
     struct spool_control control;
 
     struct spool_machine machine;
+
+    // Counts of all events, in the order of enum finish_event (finish/): the sums of the parts of
+    // the profile that were written before. In the copy of a part its finisher stores those of
+    // the part here, and the engine adds them.
+    uint64_t dumped[SPOOL_DUMPED];
 };
 
 // --dump-code: translations are written beside the spool, to <spool>.code: consecutive records,

@@ -193,6 +193,15 @@ static char **read_line(struct valgrind_words *w, char **argv)
     return argv;
 }
 
+// Its summary, and its requests to toggle, where the other options allow these.
+static void as_callgrind(struct run_options *o, char **program)
+{
+    o->flags |= SPOOL_F_COLLECTED;
+    if ((o->replay < 2 || o->replay > 4) && !o->trace_refs &&
+        valgrind_requests_toggle(run_program_find(program).path))
+        o->flags |= SPOOL_F_CONTEXTS;
+}
+
 int cmd_valgrind(int argc, char **argv)
 {
     const char *name = util_basename(argv[0]);
@@ -225,5 +234,7 @@ int cmd_valgrind(int argc, char **argv)
     run = translate(&a, program);
     given = run_options_read(&o, (int)run.count, run.word);
     o.parent = true;
+    if (strcmp(a.tool, "callgrind") == 0)
+        as_callgrind(&o, given);
     run_start(&o, given);
 }

@@ -156,6 +156,17 @@ void counting_zero(struct thread *t)
 
 // ---- Dumps ----
 
+// The finisher has left the part's counts in the copy.
+static void add_dumped(int fd)
+{
+    u64 part[SPOOL_DUMPED];
+
+    if (sys_pread(fd, part, sizeof(part), offsetof(struct spool_header, dumped)) != sizeof(part))
+        return;
+    for (u32 i = 0; i < SPOOL_DUMPED; i++)
+        spool->dumped[i] += part[i];
+}
+
 // The names of parts end in numbers, unless all parts go to one file.
 static int dump(const char *why)
 {
@@ -172,6 +183,8 @@ static int dump(const char *why)
     if (fd < 0)
         return fd;
     ret = finisher_dump(fd);
+    if (!ret)
+        add_dumped(fd);
     sys_close(fd);
     if (ret)
         sys_unlink(path);

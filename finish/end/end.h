@@ -12,6 +12,8 @@
 
 // The summary in the manual's layout, with "==PID== " before each line.
 void summary_print(FILE *f, const struct spool_header *h, const uint64_t *counts);
+// Callgrind's own lines: the events, and the counts of all of them.
+void summary_collected(FILE *f, const struct spool_header *h, const uint64_t *counts);
 // What the engine did (-v).
 void summary_engine(FILE *f, const struct spool_header *h);
 

@@ -144,6 +144,22 @@ static void remove_spool(const char *path, int fd)
         unlink(now);
 }
 
+_Static_assert(FINISH_EVENTS <= SPOOL_DUMPED, "space for the counts of parts");
+
+// A part of the profile, of a program that continues: the engine adds up the counts of parts.
+static void leave_counts(int fd, const struct finish_totals *totals)
+{
+    (void)!pwrite(fd, totals->counts, sizeof(totals->counts),
+                  offsetof(struct spool_header, dumped));
+}
+
+// The counts of the whole run, those of the parts that were written before included.
+static void add_parts(const struct spool_file *s, struct finish_totals *totals)
+{
+    for (size_t i = 0; i < FINISH_EVENTS; i++)
+        totals->counts[i] += s->h->dumped[i];
+}
+
 static void print_summary(const struct spool_file *s, const char *output,
                           const struct finish_totals *totals)
 {
@@ -157,6 +173,8 @@ static void print_summary(const struct spool_file *s, const char *output,
         summary_json(f, s, output, totals->counts);
     } else {
         fprintf(f, "==%d== \n", s->h->pid); // the client's own output ends here
+        if (s->h->flags & SPOOL_F_COLLECTED)
+            summary_collected(f, s->h, totals->counts);
         summary_print(f, s->h, totals->counts);
         if (s->h->flags & SPOOL_F_VERBOSE)
             summary_engine(f, s->h);
@@ -228,6 +246,9 @@ static bool finish(struct spool_file *s, int fd)
             warn("%s: %llu records of the run were damaged and are not in the profile",
                  files.output, (unsigned long long)totals.bad_records);
         recorded_note(s, files.output);
+        if (s->h->end_kind == SPOOL_END_NONE)
+            leave_counts(fd, &totals);
+        add_parts(s, &totals);
         if (!(s->h->flags & SPOOL_F_QUIET) && children_is_root(s))
             print_summary(s, files.output, &totals);
         remove_spool(path, fd);

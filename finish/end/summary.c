@@ -160,6 +160,25 @@ void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
     }
 }
 
+void summary_collected(FILE *f, const struct spool_header *h, const uint64_t *c)
+{
+    for (int numbers = 0; numbers < 2; numbers++) {
+        fprintf(f, "==%d== %s", h->pid, numbers ? "Collected :" : "Events    :");
+        for (int i = 0; i < FINISH_EVENTS; i++) {
+            enum finish_event e = finish_event_callgrind[i];
+
+            if (!finish_event_counted(e, h->flags))
+                continue;
+            if (numbers)
+                fprintf(f, " %llu", (unsigned long long)c[e]);
+            else
+                fprintf(f, " %s", finish_event_names[e]);
+        }
+        fputc('\n', f);
+    }
+    fprintf(f, "==%d== \n", h->pid);
+}
+
 void summary_engine(FILE *f, const struct spool_header *h)
 {
     const struct {

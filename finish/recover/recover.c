@@ -126,6 +126,8 @@ static int report(const struct spool_file *s, const struct recover_names *names,
                    "where -o FILE says\n",
                    names->shown, names->wanted);
     rc = flush_output();
+    if (s->h->flags & SPOOL_F_COLLECTED)
+        summary_collected(stderr, s->h, totals->counts);
     summary_print(stderr, s->h, totals->counts);
     if (s->h->flags & SPOOL_F_VERBOSE)
         summary_engine(stderr, s->h);

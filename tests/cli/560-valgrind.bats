@@ -27,8 +27,8 @@ asks() { # FLAGS OPTIONS...
     local flags=$1
     shift
     valgrind "$@" true argument
-    # --replay=auto, the default, is bits 21 and 28
-    same "$output" "$(printf %x $((0x$flags | 1 << 21 | 1 << 28))) true argument"
+    # --replay=auto, the default, is bits 21 and 28; Callgrind's summary, with calls, is bit 62
+    same "$output" "$(printf %x $((0x$flags | 1 << 21 | 1 << 28 | (0x$flags & 0x10000) << 46))) true argument"
 }
 
 refused() { # MESSAGE OPTIONS...

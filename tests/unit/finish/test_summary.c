@@ -118,12 +118,34 @@ static void test_summary_of_next_to_nothing(void **state)
            "==1== LL miss rate:  33.3% (33.3%     + 0.0%  )\n");
 }
 
+// Callgrind's order of events, and no commas.
+static void test_collected(void **state)
+{
+    struct spool_header h = { .pid = 7, .flags = SPOOL_F_CACHE_SIM | SPOOL_F_SYSTIME };
+    uint64_t counts[FINISH_EVENTS];
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    (void)state;
+    for (int i = 0; i < FINISH_EVENTS; i++)
+        counts[i] = 1000 + (uint64_t)i;
+    summary_collected(f, &h, counts);
+    fclose(f);
+    assert_string_equal(
+        text, "==7== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw sysCount sysTime\n"
+              "==7== Collected : 1000 1003 1006 1001 1004 1007 1002 1005 1008 1014 1015\n"
+              "==7== \n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_summary),
         cmocka_unit_test(test_summary_without_caches),
         cmocka_unit_test(test_summary_of_next_to_nothing),
+        cmocka_unit_test(test_collected),
     };
 
     return cmocka_run_group_tests_name("finish_summary", tests, NULL, NULL);

@@ -215,6 +215,11 @@ int finisher_dump(int fd)
 {
     assert_int_equal(fd, copied);
     note("d");
+    for (u64 i = 0; i < SPOOL_DUMPED; i++) { // the finisher leaves 1, 2, 3... in the copy
+        u64 n = i + 1;
+
+        sys_pwrite(fd, &n, sizeof(n), offsetof(struct spool_header, dumped) + i * sizeof(n));
+    }
     return dumped;
 }
 
@@ -397,6 +402,8 @@ static void test_parts(void **state)
     assert_int_equal(counting_dump(t, "and"), 0);
     assert_string_equal(output, "out");
     assert_int_equal(header.dumps, 3);
+    for (u64 i = 0; i < SPOOL_DUMPED; i++)
+        assert_int_equal(header.dumped[i], 3 * (i + 1));
     assert_int_equal(sys_unlink(path), 0);
     assert_string_equal(message(), "");
 }
@@ -413,6 +420,7 @@ static void test_no_part(void **state)
     assert_int_equal(sys_unlink(path), -ENOENT);
     assert_int_equal(header.dumps, 0);
     assert_int_equal(COUNTERS(0)[0], 100);
+    assert_int_equal(header.dumped[0], 0);
     copied = -EMFILE;
     assert_int_equal(counting_dump(t, "why"), -EMFILE);
     assert_string_equal(what_was_asked(), "<l>");

@@ -123,9 +123,10 @@ static void test_no_option(void **state)
     assert_true(SPOOL_F_STAT == BIT(26));
     assert_true(SPOOL_F_CONTEXTS == BIT(34));
     assert_true(SPOOL_F_L2 == BIT(52)); // a machine's
+    assert_true(SPOOL_F_COLLECTED == BIT(62));
 }
 
-// Bits 0 to 52 for the engine, 56 to 61 for the finisher, in the order of the rows.
+// Bits 0 to 52 for the engine, 56 to 62 for the finisher, in the order of the rows.
 static void test_order(void **state)
 {
     static const int bits[] = {
@@ -135,8 +136,8 @@ static void test_order(void **state)
     };
 
     (void)state;
-    assert_int_equal(sizeof(bits) / sizeof(*bits), 59);
-    for (int i = 0; i < 59; i++)
+    assert_int_equal(sizeof(bits) / sizeof(*bits), 60);
+    for (int i = 0; i < 60; i++)
         assert_int_equal(bits[i], i < 53 ? i : i + 3);
 }
 
