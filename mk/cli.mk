@@ -46,7 +46,7 @@ QUICK_SRCS := finish/quick.c \
     $(addprefix finish/spool/,finish_event.c spool_counters.c spool_file.c spool_path.c spool_read.c spool_walk.c) \
     $(addprefix finish/,places/places.c sums/sums.c output/output_counts.c output/output_lines.c \
                         output/output_names.c profile/profile.c profile/children.c profile/fallback.c \
-                        end/finish.c end/pipe_wait.c end/recorded.c end/summary.c end/summary_json.c) \
+                        end/advice.c end/finish.c end/pipe_wait.c end/recorded.c end/summary.c end/summary_json.c) \
     $(addprefix cli/base/,heap.c json.c text.c util.c) \
     $(addprefix cli/files/,digest.c file.c name.c origin.c) \
     profile/write/out.c sim/cache.c \

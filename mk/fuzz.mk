@@ -60,7 +60,7 @@ $(BUILD)/fuzz/fragments: fuzz/fragments.c $(FUZZ_FRAGMENTS) $(wildcard engine/co
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -fno-sanitize=alignment -o $@ fuzz/fragments.c $(FUZZ_FRAGMENTS)
 
 # Spools: the whole finisher without the disassembler.
-FUZZ_SPOOL := $(filter-out finish/output/output_code.c finish/profile/fallback.c $(addprefix finish/end/,finish.c pipe_wait.c \
+FUZZ_SPOOL := $(filter-out finish/output/output_code.c finish/profile/fallback.c $(addprefix finish/end/,advice.c finish.c pipe_wait.c \
                   recorded.c) finish/recover/recover.c,$(wildcard finish/*/*.c)) \
               $(addprefix cli/,base/json.c base/text.c base/util.c files/file.c files/name.c \
                 terminal/colour.c terminal/progress.c) \

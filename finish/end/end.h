@@ -27,6 +27,16 @@ void summary_json_end(FILE *f, uint32_t kind, int32_t code);
 // The summary of a run as one line (--summary=json).
 void summary_json(FILE *f, const struct spool_file *s, const char *output, const uint64_t *counts);
 
+// ---- advice.c ----
+
+// Before the profile is written: will it replace that of another process of the run, and is this
+// the process that says so?
+bool advice_will_replace(const struct spool_file *s, const char *output);
+// Below the summary: what the profile does not show; on a terminal also what to do next. Standard
+// error is the log.
+void advice_print(FILE *f, const struct spool_file *s, const char *output,
+                  const struct finish_totals *totals, bool replaced);
+
 // ---- recorded.c ----
 
 // Called after a profile is written at the end of a run.

@@ -161,7 +161,7 @@ static void add_parts(const struct spool_file *s, struct finish_totals *totals)
 }
 
 static void print_summary(const struct spool_file *s, const char *output,
-                          const struct finish_totals *totals)
+                          const struct finish_totals *totals, bool replaced)
 {
     char *text = NULL;
     size_t size = 0;
@@ -178,6 +178,7 @@ static void print_summary(const struct spool_file *s, const char *output,
         summary_print(f, s->h, totals->counts);
         if (s->h->flags & SPOOL_F_VERBOSE)
             summary_engine(f, s->h);
+        advice_print(f, s, output, totals, replaced);
     }
     fclose(f);
     // One write, unless it is long: the lines of several processes do not mix.
@@ -223,7 +224,7 @@ static bool finish(struct spool_file *s, int fd)
     struct finish_totals totals;
     char err[1024];
     struct output_files files;
-    bool ok;
+    bool ok, replaced;
 
     prune_translations(s);
     if (s->h->flags & SPOOL_F_STAT) {
@@ -236,6 +237,7 @@ static bool finish(struct spool_file *s, int fd)
         say_kept(err, path, fd);
         return false;
     }
+    replaced = !(s->h->flags & SPOOL_F_QUIET) && advice_will_replace(s, files.output);
     ok = (s->h->flags & SPOOL_F_MERGE ? children_write : profile_write)(s, &files, &totals, err,
                                                                         sizeof(err)) == 0;
     if (!ok && fallback_write(s, &files, &totals, err)) {
@@ -250,7 +252,7 @@ static bool finish(struct spool_file *s, int fd)
             leave_counts(fd, &totals);
         add_parts(s, &totals);
         if (!(s->h->flags & SPOOL_F_QUIET) && children_is_root(s))
-            print_summary(s, files.output, &totals);
+            print_summary(s, files.output, &totals, replaced);
         remove_spool(path, fd);
     } else {
         say_kept(err, path, fd);

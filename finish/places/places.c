@@ -185,8 +185,19 @@ static void read_generated(struct places *p)
 
     while (i < p->s->maps_used && !is_generated(&p->s->maps[i]))
         i++;
-    if (i < p->s->maps_used)
+    p->any_generated = i < p->s->maps_used;
+    if (p->any_generated)
         p->generated = places_generated(p->s);
+}
+
+// Of a file that is lost say_lost() has spoken.
+bool places_is_unnamed(const struct places *p, uint32_t map, uint64_t pc)
+{
+    const struct spool_map *m = &p->s->maps[map];
+    size_t len;
+
+    return is_generated(m) && !(m->flags & SPOOL_MAP_LOST) && !p->module[map] &&
+           !(p->generated && perfmap_find(p->generated, pc, &len));
 }
 
 static void set_map(struct places *p, uint32_t map, uint64_t pc)

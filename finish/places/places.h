@@ -19,6 +19,7 @@ struct places {
     uint32_t map;
     uint64_t delta; // link-time address minus pc
     bool known, is_generated;
+    bool any_generated; // the run has executed generated code
     // In this map, all instructions with pc - row < row_size are at the same place.
     uint64_t row, row_size;
     const char *lost; // the path last reported as lost, or NULL
@@ -30,6 +31,8 @@ void places_open(struct places *p, const struct spool_file *s, const char *cache
 void places_close(struct places *p, bool written);
 // The place of an instruction of a map. Returns its link-time address, or pc if unknown.
 uint64_t places_find(struct places *p, uint32_t map, uint64_t pc, struct symbols_place *out);
+// Is it generated code without a name?
+bool places_is_unnamed(const struct places *p, uint32_t map, uint64_t pc);
 // The innermost body of an inlined function at pc; *addr: its link-time address.
 const struct symbols_body *places_body(struct places *p, uint32_t map, uint64_t pc, uint64_t *addr);
 

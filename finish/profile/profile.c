@@ -18,6 +18,7 @@ struct builder {
     struct call_graph *graph; // with --calls=yes, instead of sums
     struct output_counts executed;
     bool want_executed;
+    struct finish_totals *totals;
 };
 
 static void add_insn(void *ctx, const struct spool_walk_insn *in)
@@ -30,6 +31,8 @@ static void add_insn(void *ctx, const struct spool_walk_insn *in)
         sums_add(&b->sums, &b->places, in);
     if (b->want_executed && in->executed)
         output_counts_add(&b->executed, in);
+    if (b->places.any_generated && in->executed && places_is_unnamed(&b->places, in->map, in->pc))
+        b->totals->unnamed += in->executed;
 }
 
 // For a run that wants nothing else.
@@ -43,7 +46,9 @@ static void add_only_sums(void *ctx, const struct spool_walk_insn *in)
 static int write_sums(struct builder *b, const char *output, struct finish_totals *totals,
                       char *err, size_t err_size)
 {
-    totals->bad_records = spool_walk(b->s, b->want_executed ? add_insn : add_only_sums, b);
+    bool more = b->want_executed || b->places.any_generated;
+
+    totals->bad_records = spool_walk(b->s, more ? add_insn : add_only_sums, b);
     progress_end();
     if (symbols_is_short()) {
         snprintf(err, err_size, "%s: not written: out of memory", output);
@@ -95,7 +100,9 @@ static int write_threads(struct builder *b, const char *output, struct finish_to
 int profile_write(struct spool_file *s, const struct output_files *files,
                   struct finish_totals *totals, char *err, size_t err_size)
 {
-    struct builder b = { .s = s, .executed.s = s, .want_executed = files->dump != NULL };
+    struct builder b = {
+        .s = s, .executed.s = s, .want_executed = files->dump != NULL, .totals = totals
+    };
     int rc;
 
     memset(totals, 0, sizeof(*totals));

@@ -35,6 +35,7 @@ bool finish_event_counted(enum finish_event e, uint64_t flags);
 struct finish_totals {
     uint64_t counts[FINISH_EVENTS];
     uint64_t bad_records;
+    uint64_t unnamed; // Ir of generated code without a name, repetitions of rep not included
 };
 
 #endif

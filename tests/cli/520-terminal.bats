@@ -10,29 +10,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
     unset NO_COLOR
     export TERM=xterm
-    cat > terminal.py << 'END'
-# terminal.py OUT ERR COMMAND...: runs the command with standard output in the file OUT and standard
-# error in the file ERR; "-" is a terminal 60 columns wide, whose text is printed at the end.
-import fcntl, os, pty, struct, subprocess, sys, termios
-main, side = pty.openpty()
-fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-def stream(name):
-    return side if name == "-" else open(name, "w")
-child = subprocess.Popen(sys.argv[3:], stdin=subprocess.DEVNULL, stdout=stream(sys.argv[1]),
-                         stderr=stream(sys.argv[2]))
-os.close(side)
-text = b""
-try:
-    while True:
-        part = os.read(main, 4096)
-        if not part:
-            break
-        text += part
-except OSError: # the other side is closed
-    pass
-sys.stdout.write(text.decode().replace("\r\n", "\n").replace("\r", "<").replace("\033", "^"))
-sys.exit(child.wait())
-END
+    TERMINAL=$BATS_TEST_DIRNAME/terminal.py
     : > late
     printf '%s\n' 'cmd: x' 'events: Ir' 'fl=a.c' 'fn=f' '1 100' 'fn=g' '2 9' 'fn=h' '3 11' \
         'summary: 120' > old
@@ -43,7 +21,7 @@ END
 # Standard output at the terminal.
 shown() {
     status=0
-    output=$(python3 terminal.py - err "$BUILD/bin/quern" "$@") || status=$?
+    output=$(python3 "$TERMINAL" - err "$BUILD/bin/quern" "$@") || status=$?
 }
 
 @test "diff: heads bold, what grew red, what shrank green" {
@@ -89,7 +67,7 @@ shown() {
 
 @test "no colour with NO_COLOR, on a dumb terminal, or elsewhere" {
     for setting in NO_COLOR=1 TERM=dumb TERM=; do
-        output=$(env "$setting" python3 terminal.py - err "$BUILD/bin/quern" diff old new)
+        output=$(env "$setting" python3 "$TERMINAL" - err "$BUILD/bin/quern" diff old new)
         [[ "$output" == *NEW\ TOTALS* && "$output" != *^* ]] || { echo "# $setting"; return 1; }
     done
     NO_COLOR= shown diff old new # set and empty is not set
@@ -105,7 +83,7 @@ slowly() {
     mkfifo slow
     { exec 3> slow; cat "$source" >&3; sleep "$seconds"; cat late >&3; } 3>&- &
     status=0
-    messages=$(python3 terminal.py out - "$@") || status=$?
+    messages=$(python3 "$TERMINAL" out - "$@") || status=$?
     wait
     rm slow
 }
@@ -124,7 +102,7 @@ slowly() {
 @test "progress: a control character in a name does not move the cursor" {
     mkfifo $'s\tl\now'
     { exec 3> s*; cat old >&3; sleep 1.7; } 3>&- &
-    messages=$(python3 terminal.py out - "$BUILD/bin/quern" annotate $'s\tl\now')
+    messages=$(python3 "$TERMINAL" out - "$BUILD/bin/quern" annotate $'s\tl\now')
     wait
     [[ "$messages" == '<quern: reading s\tl\now ('* ]] || { echo "# $messages"; false; }
 }
