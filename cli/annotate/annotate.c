@@ -19,6 +19,7 @@
 #include "cli/profiles/event.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/table.h"
+#include "cli/terminal/pager.h"
 
 // ---- Preparation ----
 
@@ -131,6 +132,9 @@ static void put_list(const char *label, const char *const *list, size_t n)
 
 static void preamble(const struct annotate *a)
 {
+    // ORDER annotate_auto
+    static const char *const auto_words[] = { "on", "off",
+                                              "the most expensive functions (all: --auto=yes)" };
     struct quern_part part;
 
     quern_profile_part(a->p, 0, &part);
@@ -170,7 +174,7 @@ static void preamble(const struct annotate *a)
     putchar('\n');
     put_list("Include dirs:     ", a->include.item, a->include.count);
     put_list("User annotated:   ", a->user, a->user_count);
-    text_print(stdout, "Auto-annotation:  %s\n\n", a->source ? "on" : "off");
+    text_print(stdout, "Auto-annotation:  %s\n\n", auto_words[a->source - 1]);
 }
 
 static void program_totals(struct annotate *a)
@@ -205,10 +209,13 @@ int cmd_annotate(int argc, char **argv)
     }
     annotate_rows(&a);
     annotate_choose(&a);
+    if (!a.no_pager)
+        pager_start();
     preamble(&a);
     program_totals(&a);
     a.table.colours = a.diff ? TABLE_CHANGES : TABLE_SHARES;
     annotate_functions(&a);
+    annotate_files(&a);
     if (a.by_part)
         annotate_parts(&a);
     if (a.asm_)
@@ -220,6 +227,8 @@ int cmd_annotate(int argc, char **argv)
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
     table_free(&a.table);
     quern_rows_free(a.rows);
+    free(a.sums);
+    free(a.row_of_func);
     quern_costs_free(a.costs);
     quern_profile_free(a.p);
     return missing ? UTIL_USAGE : UTIL_OK;

@@ -14,14 +14,26 @@
 #include "cli/profiles/table.h"
 #include "quern/profile.h"
 
+// ORDER annotate_auto: the words of --auto
+enum annotate_auto { AUTO_YES = 1, AUTO_NO, AUTO_TOP };
+enum { ANNOTATE_TOP = 5 }; // functions whose source AUTO_TOP shows
+
 // ORDER annotate_tree: the words of --tree
 enum annotate_tree { TREE_NONE = 1, TREE_CALLER, TREE_CALLING, TREE_BOTH };
 
 struct annotate_row {
     uint32_t file; // source file (string number)
     uint32_t func;
+    bool several; // of Cachegrind's format, whose function has code of several files
     uint64_t present;
     const quern_count *counts;
+};
+
+struct annotate_list {
+    struct annotate_row *row;
+    size_t count;
+    size_t *order; // rows that are shown, sorted
+    size_t order_count;
 };
 
 struct annotate {
@@ -31,7 +43,10 @@ struct annotate {
     // Options
     const char *show, *sort, *mod_file, *mod_func;
     double threshold; // -1: not given
-    bool percs, source, asm_, inclusive, diff, by_part;
+    bool percs, asm_, inclusive, diff, by_part, no_pager;
+    uint32_t source;    // enum annotate_auto; 0: not given
+    uint32_t file_rows; // --by-file: 1 yes, 2 no, 0: not given
+    bool by_file;       // a row is the code of a function from one file
     enum annotate_tree tree;
     uint64_t context;
     struct option_list include; // each with a final slash
@@ -52,11 +67,13 @@ struct annotate {
     char *cwd; // with a final slash; names below it are shown without it
     size_t cwd_len;
 
-    struct annotate_row *row;
-    size_t row_count;
-    struct quern_rows *rows; // owns the counts, where `costs` does not
-    size_t *order;           // rows that are shown, sorted
-    size_t order_count;
+    struct annotate_list list;      // the table of functions
+    struct annotate_list pieces;    // functions by source file; may be `list` itself
+    struct annotate_list file_list; // empty where no function has code of several files
+    struct quern_rows *rows;        // owns the counts of pieces, where `costs` does not
+    quern_count *sums;              // those of functions and files
+    // The row in `list` of each function, or its count; NULL: with by_file and inclusive.
+    uint32_t *row_of_func;
 };
 
 // annotate_options.c: the defaults, the options of argv, and which operands are profiles.
@@ -66,6 +83,8 @@ void annotate_options_read(struct annotate *a, int argc, char **argv);
 void annotate_rows(struct annotate *a);
 void annotate_choose(struct annotate *a);
 void annotate_functions(struct annotate *a);
+// The same costs by source file; nothing where each function is in one file.
+void annotate_files(struct annotate *a);
 const char *annotate_file_name(const struct annotate *a, uint32_t file);
 // "file:function", without the object.
 void annotate_put_func(const struct annotate *a, uint32_t file, uint32_t func);

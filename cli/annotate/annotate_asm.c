@@ -50,8 +50,8 @@ static void collect(struct asm_list *l)
     struct quern_record rec;
     size_t m = 0;
 
-    for (size_t k = 0; k < a->order_count; k++)
-        wanted[a->row[a->order[k]].func] = 1;
+    for (size_t k = 0; k < a->list.order_count; k++)
+        wanted[a->list.row[a->list.order[k]].func] = 1;
     while (quern_cursor_next(c, &rec)) {
         if (rec.kind > QUERN_REC_CALL || !wanted[rec.at.func])
             continue;
@@ -221,8 +221,8 @@ void annotate_instructions(struct annotate *a)
     uint8_t *done = xcalloc(quern_profile_func_count(a->p) + 1, 1);
 
     collect(&l);
-    for (size_t k = 0; k < a->order_count; k++) {
-        uint32_t func = a->row[a->order[k]].func;
+    for (size_t k = 0; k < a->list.order_count; k++) {
+        uint32_t func = a->list.row[a->list.order[k]].func;
         struct place key = { .func = func };
         size_t lo = 0, hi = l.count;
         if (done[func])

@@ -7,11 +7,18 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/util.h"
 #include "cli/profiles/read.h"
 
 #define FIELD(f) .field = offsetof(struct annotate, f)
+
+static void set_auto(void *field, const struct option *o, const char *value)
+{
+    (void)value;
+    *(uint32_t *)field = (uint32_t)o->bits;
+}
 
 // clang-format off
 static const struct option rows[] = {
@@ -23,8 +30,9 @@ static const struct option rows[] = {
       "Callgrind: show functions until N % of it is shown [99]", OPTION_PERCENT, FIELD(threshold) },
     { "--show-percs", "=yes|no", "shares of the totals after the counts [yes]",
       OPTION_YES, FIELD(percs) },
-    { "--auto", "=yes|no", "list the sources of the functions shown [yes]",
-      OPTION_YES, FIELD(source) },
+    { "--auto", "=yes|no|top",
+      "list the sources of the functions shown; top: of the five most expensive, and of their "
+      "lines only [yes; on a terminal top]", OPTION_CHOICE, FIELD(source) },
     { "--context", "=N", "lines shown around lines with counts [8]",
       OPTION_NUMBER, FIELD(context), .max = UINT64_MAX },
     { "-I", " DIR", NULL, OPTION_LIST, OPTION_ATTACHED, FIELD(include) },
@@ -34,6 +42,9 @@ static const struct option rows[] = {
       OPTION_YES, FIELD(inclusive) },
     { "--tree", "=none|caller|calling|both", "the callers and callees of each function [none]",
       OPTION_CHOICE, FIELD(tree) },
+    { "--by-file", "=yes|no",
+      "a row for each source file of a function, as cg_annotate 3.19 and callgrind_annotate have "
+      "them [no; by those names yes]", OPTION_CHOICE, FIELD(file_rows) },
     { "--by-part", "=yes|no",
       "the load balance of each function over parts (ranks, threads, profiles) [no]",
       OPTION_YES, FIELD(by_part) },
@@ -48,8 +59,11 @@ static const struct option rows[] = {
     { "--diff", NULL, "exactly two profiles: the second minus the first", OPTION_SET, FIELD(diff) },
     { "--show-percs", NULL, NULL, OPTION_SET, FIELD(percs) },
     { "--no-show-percs", NULL, NULL, OPTION_CLEAR, FIELD(percs) },
-    { "--annotate", NULL, NULL, OPTION_SET, FIELD(source) },
-    { "--no-annotate", NULL, "other spellings", OPTION_CLEAR, FIELD(source) },
+    { "--annotate", NULL, NULL, OPTION_CALL, FIELD(source), .bits = AUTO_YES, .call = set_auto },
+    { "--no-annotate", NULL, "other spellings",
+      OPTION_CALL, FIELD(source), .bits = AUTO_NO, .call = set_auto },
+    { "--no-pager", NULL, "on a terminal: print it all, without $PAGER",
+      OPTION_SET, FIELD(no_pager) },
     OPTIONS_HELP,
     OPTIONS_VERSION,
 };
@@ -90,11 +104,13 @@ void annotate_options_read(struct annotate *a, int argc, char **argv)
 
     *a = (struct annotate){ .command = options_command(argv[0]),
                             .percs = true,
-                            .source = true,
                             .context = 8,
                             .threshold = -1,
                             .tree = TREE_NONE };
     operand = options_read(&annotate_options_table, a->command, a, argc, argv);
+    if (!a->source)
+        a->source = isatty(STDOUT_FILENO) ? AUTO_TOP : AUTO_YES;
+    a->by_file = a->file_rows ? a->file_rows == 1 : strncmp(a->command, "quern ", 6) != 0;
     if (a->by_part && (a->diff || a->inclusive || a->mod_file || a->mod_func))
         die(UTIL_USAGE,
             "--by-part: not with --diff, --inclusive=yes or --mod-*, which have no parts");

@@ -40,8 +40,8 @@ static const struct annotate *sorting; // qsort() has no argument for the compar
 
 static int by_name(const void *pa, const void *pb)
 {
-    const struct annotate_row *x = &sorting->row[*(const size_t *)pa];
-    const struct annotate_row *y = &sorting->row[*(const size_t *)pb];
+    const struct annotate_row *x = &sorting->pieces.row[*(const size_t *)pa];
+    const struct annotate_row *y = &sorting->pieces.row[*(const size_t *)pb];
 
     if (x->file != y->file)
         return x->file < y->file ? -1 : 1;
@@ -51,11 +51,11 @@ static int by_name(const void *pa, const void *pb)
 // The row of a function and a file: each record has one.
 static size_t find_row(const struct by_part *b, uint32_t file, uint32_t func)
 {
-    size_t low = 0, high = b->a->row_count;
+    size_t low = 0, high = b->a->pieces.count;
 
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        const struct annotate_row *r = &b->a->row[b->sorted[middle]];
+        const struct annotate_row *r = &b->a->pieces.row[b->sorted[middle]];
         if (r->file < file || (r->file == file && r->func <= func))
             low = middle;
         else
@@ -132,11 +132,11 @@ static void collect(struct by_part *b)
             part = rec.part;
         }
         add(b, find_row(b, rec.at.file, rec.at.func), rec.counts);
-        add(b, a->row_count, rec.counts);
+        add(b, a->pieces.count, rec.counts);
     }
     end_part(b, part);
     quern_cursor_free(c);
-    for (size_t i = 0; i <= a->row_count; i++)
+    for (size_t i = 0; i <= a->pieces.count; i++)
         fill_gap(b, &b->row[i]);
 }
 
@@ -247,13 +247,13 @@ static void put_table(struct by_part *b)
 {
     static const char *const head[] = { "least", "greatest", "mean", "over mean" };
     const struct annotate *a = b->a;
-    const struct spread *program = &b->row[a->row_count];
+    const struct spread *program = &b->row[a->pieces.count];
 
     for (int i = 0; i < 4; i++)
         b->width[i] = (int)strlen(head[i]);
     fit(b, program);
-    for (size_t k = 0; k < a->order_count; k++)
-        fit(b, &b->row[a->order[k]]);
+    for (size_t k = 0; k < a->pieces.order_count; k++)
+        fit(b, &b->row[a->pieces.order[k]]);
     text_print(stdout, TABLE_RULE "%s in each of %zu part%s\n" TABLE_RULE,
                quern_profile_event_name(a->p, b->event), b->parts, b->parts == 1 ? "" : "s");
     for (int i = 0; i < 4; i++)
@@ -262,11 +262,12 @@ static void put_table(struct by_part *b)
     put_row(b, program);
     fputs(" PROGRAM TOTALS", stdout);
     put_extremes(b, program);
-    for (size_t k = 0; k < a->order_count; k++) {
-        const struct spread *s = &b->row[a->order[k]];
+    for (size_t k = 0; k < a->pieces.order_count; k++) {
+        const struct spread *s = &b->row[a->pieces.order[k]];
         put_row(b, s);
         putchar(' ');
-        annotate_put_func(a, a->row[a->order[k]].file, a->row[a->order[k]].func);
+        annotate_put_func(a, a->pieces.row[a->pieces.order[k]].file,
+                          a->pieces.row[a->pieces.order[k]].func);
         put_extremes(b, s);
     }
     putchar('\n');
@@ -274,7 +275,7 @@ static void put_table(struct by_part *b)
 
 void annotate_parts(const struct annotate *a)
 {
-    size_t rows = a->row_count + 1;
+    size_t rows = a->pieces.count + 1;
     struct by_part b = { .a = a,
                          .event = a->sorted[0],
                          .parts = quern_profile_part_count(a->p),
@@ -289,7 +290,7 @@ void annotate_parts(const struct annotate *a)
         b.row[i].gap = SIZE_MAX;
     }
     sorting = a;
-    qsort(b.sorted, a->row_count, sizeof(*b.sorted), by_name);
+    qsort(b.sorted, a->pieces.count, sizeof(*b.sorted), by_name);
     collect(&b);
     put_table(&b);
     free(b.sorted);

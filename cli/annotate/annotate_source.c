@@ -54,6 +54,8 @@ struct listing {
     quern_count *annotated;
     uint64_t annotated_present;
     size_t annotated_files;
+    uint8_t *top; // by function, with AUTO_TOP: is its source shown? NULL: all are
+    bool all_missing;
 };
 
 // ---- Which files, and where ----
@@ -93,13 +95,13 @@ static uint32_t match_user(const struct annotate *a, const char *name)
 
     while (strncmp(name, "./", 2) == 0)
         name += 2;
-    for (size_t i = 0; i < a->row_count; i++) {
-        const char *s = quern_profile_str(a->p, a->row[i].file);
-        const quern_count *v = a->row[i].counts;
-        if (strcmp(s, name) == 0 || strcmp(annotate_file_name(a, a->row[i].file), name) == 0)
-            return a->row[i].file;
+    for (size_t i = 0; i < a->pieces.count; i++) {
+        const char *s = quern_profile_str(a->p, a->pieces.row[i].file);
+        const quern_count *v = a->pieces.row[i].counts;
+        if (strcmp(s, name) == 0 || strcmp(annotate_file_name(a, a->pieces.row[i].file), name) == 0)
+            return a->pieces.row[i].file;
         if (ends_in(s, name) && (!best || annotate_compare(a, v, best) < 0)) {
-            tail = a->row[i].file;
+            tail = a->pieces.row[i].file;
             best = v;
         }
     }
@@ -114,12 +116,64 @@ static int chosen(const struct listing *l, uint32_t file)
     return 0;
 }
 
+// Which rows of a->list have a source that is there.
+static uint8_t *rows_with_source(const struct annotate *a)
+{
+    uint8_t *has = xcalloc(a->list.count + 1, 1);
+    uint8_t *known = xcalloc(quern_profile_str_count(a->p) + 1, 1); // 1: not there, 2: there
+
+    for (size_t k = 0; k < a->pieces.order_count; k++) {
+        size_t at = a->pieces.order[k];
+        const struct annotate_row *r = &a->pieces.row[at];
+
+        if (r->file == QUERN_NONE)
+            continue;
+        if (!known[r->file]) {
+            struct listed s = { .name = quern_profile_str(a->p, r->file) };
+
+            locate(a, &s);
+            known[r->file] = s.path ? 2 : 1;
+            free(s.path);
+        }
+        if (known[r->file] == 2)
+            has[a->row_of_func ? a->row_of_func[r->func] : at] = 1;
+    }
+    free(known);
+    return has;
+}
+
+// The most expensive functions that have a source; if there is no source at all, the most expensive
+// ones, whose files are then listed as missing.
+static void choose_top(struct listing *l)
+{
+    const struct annotate *a = l->a;
+    const struct annotate_list *list = &a->list;
+    size_t funcs = quern_profile_func_count(a->p), n = 0;
+    uint8_t *has = rows_with_source(a);
+    bool any = memchr(has, 1, list->count) != NULL;
+
+    l->top = xcalloc(funcs + 1, 1);
+    for (size_t k = 0; k < list->order_count && n < ANNOTATE_TOP; k++) {
+        size_t row = list->order[k];
+
+        if (any && !has[row])
+            continue;
+        n++;
+        l->top[list->row[row].func] = 1;
+        for (size_t f = 0; a->row_of_func && f < funcs; f++)
+            if (a->row_of_func[f] == row)
+                l->top[f] = 1;
+    }
+    free(has);
+    l->all_missing = !any;
+}
+
 static void choose(struct listing *l)
 {
     struct annotate *a = l->a;
     uint8_t *seen = xcalloc(quern_profile_str_count(a->p) + 1, 1);
 
-    l->source = xcalloc(a->user_count + a->order_count + 1, sizeof(*l->source));
+    l->source = xcalloc(a->user_count + a->pieces.order_count + 1, sizeof(*l->source));
     for (size_t i = 0; i < a->user_count; i++) {
         struct listed *s = &l->source[l->source_count];
         uint32_t file = match_user(a, a->user[i]);
@@ -138,9 +192,12 @@ static void choose(struct listing *l)
             seen[file] = 1;
         l->source_count++;
     }
-    for (size_t k = 0; a->source && k < a->order_count; k++) {
-        uint32_t file = a->row[a->order[k]].file;
-        if (file == QUERN_NONE || seen[file])
+    if (a->source == AUTO_TOP)
+        choose_top(l);
+    for (size_t k = 0; a->source != AUTO_NO && k < a->pieces.order_count; k++) {
+        const struct annotate_row *r = &a->pieces.row[a->pieces.order[k]];
+        uint32_t file = r->file;
+        if (file == QUERN_NONE || seen[file] || (l->top && !l->top[r->func]))
             continue;
         seen[file] = 1;
         l->source[l->source_count] =
@@ -278,6 +335,8 @@ static void collect(struct listing *l)
         quern_count *v;
         uint32_t s = rec.at.file == QUERN_NONE ? 0 : of_file[rec.at.file];
         if (!s || rec.kind > QUERN_REC_CALL)
+            continue;
+        if (l->top && !l->top[rec.at.func] && !l->source[s - 1].user)
             continue;
         if (rec.kind == QUERN_REC_COST) {
             struct line *line = find_line(l, s - 1, rec.at.line);
@@ -506,7 +565,8 @@ static void list_missing(const struct listing *l)
     for (size_t i = 0; i < l->source_count; i++)
         if (!l->source[i].path && !l->source[i].user)
             names[n++] = annotate_file_name(l->a, l->source[i].file);
-    if (n) {
+    // With AUTO_TOP most functions are left out anyway.
+    if (n && (!l->top || l->all_missing)) {
         qsort(names, n, sizeof(*names), cmp_name);
         fputs(TABLE_RULE, stdout);
         fputs("The following files chosen for auto-annotation could not be found:\n", stdout);
@@ -571,5 +631,6 @@ size_t annotate_sources(struct annotate *a)
     free(l.counts);
     free(l.slot);
     free(l.annotated);
+    free(l.top);
     return missing;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of functions of `quern annotate`. A row is the code of a function from one source file:
-// code inlined from a header has a separate row, as in the tools whose layout this is. With
-// --inclusive a row is a whole function.
+// The tables of functions and of files of `quern annotate`. A row is a function; below it, where
+// code was inlined from headers, each of its source files. With --by-file, and by the names of the
+// tools whose layout this is, a row is the code of a function from one file.
 //
 // DIFFERS: callgrind_annotate adds the cost of recursive calls again for each level (more than
 // 100 % of the program), and splits a function when its callers name its file differently; here
@@ -17,28 +17,134 @@
 #include "cli/profiles/event.h"
 #include "cli/profiles/table.h"
 
+// ---- Rows ----
+
+static void inclusive_rows(struct annotate *a)
+{
+    struct annotate_list *l = &a->list;
+
+    l->count = quern_profile_func_count(a->p);
+    l->row = xcalloc(l->count + 1, sizeof(*l->row));
+    for (size_t i = 0; i < l->count; i++) {
+        uint32_t f = (uint32_t)i;
+        l->row[i] = (struct annotate_row){ .file = quern_profile_func_get(a->p, f).file,
+                                           .func = f,
+                                           .present = UINT64_MAX,
+                                           .counts = quern_costs_inclusive(a->costs, f) };
+    }
+}
+
+static void piece_rows(struct annotate *a)
+{
+    struct annotate_list *l = &a->pieces;
+
+    if (!(a->rows = quern_rows_new(a->p)))
+        die(UTIL_USAGE, "out of memory");
+    l->count = quern_rows_count(a->rows);
+    l->row = xcalloc(l->count + 1, sizeof(*l->row));
+    for (size_t i = 0; i < l->count; i++) {
+        struct quern_row r = quern_rows_get(a->rows, i);
+        l->row[i] = (struct annotate_row){
+            .file = r.file, .func = r.func, .present = r.present, .counts = r.counts
+        };
+    }
+}
+
+// Adds a piece to the row of its key, `at` (plus one; 0: it has none yet), in a list whose counts
+// are at `sums`.
+static struct annotate_row *add_piece(const struct annotate *a, struct annotate_list *l,
+                                      uint32_t *at, const struct annotate_row *piece,
+                                      quern_count *sums)
+{
+    struct annotate_row *r;
+    quern_count *v;
+
+    if (!*at) {
+        *at = (uint32_t)++l->count;
+        l->row[*at - 1] = *piece;
+        l->row[*at - 1].counts = sums + (*at - 1) * a->events;
+    }
+    r = &l->row[*at - 1];
+    r->present |= piece->present;
+    v = sums + (*at - 1) * a->events;
+    for (size_t k = 0; k < a->events; k++)
+        v[k] += piece->counts[k];
+    return r;
+}
+
+// Callgrind's format says which file a function is in; in Cachegrind's only the name tells which
+// pieces belong together.
+static uint32_t function_key(const struct annotate *a, uint32_t func)
+{
+    return a->callgrind ? func : quern_profile_func_get(a->p, func).name;
+}
+
+static size_t function_keys(const struct annotate *a)
+{
+    return a->callgrind ? quern_profile_func_count(a->p) : quern_profile_str_count(a->p);
+}
+
+static void function_rows(struct annotate *a)
+{
+    size_t keys = function_keys(a), funcs = quern_profile_func_count(a->p);
+    uint32_t *row_of = xcalloc(keys + 1, sizeof(*row_of));
+    struct annotate_list *l = &a->list;
+
+    l->row = xcalloc(a->pieces.count + 1, sizeof(*l->row));
+    for (size_t i = 0; i < a->pieces.count; i++) {
+        const struct annotate_row *piece = &a->pieces.row[i];
+        uint32_t key = function_key(a, piece->func);
+        struct annotate_row *r =
+            add_piece(a, l, &row_of[key == QUERN_NONE ? keys : key], piece, a->sums);
+
+        if (a->callgrind)
+            r->file = quern_profile_func_get(a->p, r->func).file;
+        else if (r->file != piece->file)
+            r->several = true;
+    }
+    a->row_of_func = xcalloc(funcs + 1, sizeof(*a->row_of_func));
+    for (size_t f = 0; f < funcs; f++) {
+        uint32_t key = function_key(a, (uint32_t)f);
+        uint32_t at = row_of[key == QUERN_NONE ? keys : key];
+
+        a->row_of_func[f] = at ? at - 1 : (uint32_t)l->count; // one that has no cost
+    }
+    free(row_of);
+}
+
+static void file_rows(struct annotate *a)
+{
+    size_t keys = quern_profile_str_count(a->p);
+    uint32_t *row_of = xcalloc(keys + 1, sizeof(*row_of));
+    struct annotate_list *l = &a->file_list;
+    quern_count *sums = a->sums + a->pieces.count * a->events;
+
+    l->row = xcalloc(a->pieces.count + 1, sizeof(*l->row));
+    for (size_t i = 0; i < a->pieces.count; i++) {
+        const struct annotate_row *piece = &a->pieces.row[i];
+
+        add_piece(a, l, &row_of[piece->file == QUERN_NONE ? keys : piece->file], piece, sums)
+            ->func = QUERN_NONE;
+    }
+    free(row_of);
+}
+
 void annotate_rows(struct annotate *a)
 {
     if (a->inclusive && a->costs) {
-        a->row_count = quern_profile_func_count(a->p);
-        a->row = xcalloc(a->row_count + 1, sizeof(*a->row));
-        for (size_t i = 0; i < a->row_count; i++) {
-            uint32_t f = (uint32_t)i;
-            a->row[i] = (struct annotate_row){ .file = quern_profile_func_get(a->p, f).file,
-                                               .func = f,
-                                               .present = UINT64_MAX,
-                                               .counts = quern_costs_inclusive(a->costs, f) };
-        }
+        inclusive_rows(a);
+        a->pieces = a->list;
         return;
     }
-    if (!(a->rows = quern_rows_new(a->p)))
-        die(UTIL_USAGE, "out of memory");
-    a->row_count = quern_rows_count(a->rows);
-    a->row = xcalloc(a->row_count + 1, sizeof(*a->row));
-    for (size_t i = 0; i < a->row_count; i++) {
-        struct quern_row r = quern_rows_get(a->rows, i);
-        a->row[i] = (struct annotate_row){ r.file, r.func, r.present, r.counts };
+    piece_rows(a);
+    if (a->by_file) {
+        a->list = a->pieces;
+        return;
     }
+    a->sums = xcalloc(2 * a->pieces.count + 1, a->events * sizeof(*a->sums));
+    function_rows(a);
+    if (a->list.count < a->pieces.count)
+        file_rows(a);
 }
 
 // ---- Order and choice ----
@@ -59,7 +165,9 @@ int annotate_compare(const struct annotate *a, const quern_count *x, const quern
     return 0;
 }
 
-static const struct annotate *sorting; // qsort() has no argument for the comparison
+// qsort() has no argument for the comparison
+static const struct annotate *sorting;
+static const struct annotate_list *sorting_list;
 
 const char *annotate_file_name(const struct annotate *a, uint32_t file)
 {
@@ -82,7 +190,7 @@ static int by_cost(const void *pa, const void *pb)
 {
     const struct annotate *a = sorting;
     const struct keyed *k = pa, *l = pb;
-    const struct annotate_row *x = &a->row[k->row], *y = &a->row[l->row];
+    const struct annotate_row *x = &sorting_list->row[k->row], *y = &sorting_list->row[l->row];
     struct quern_func f, g;
     int c;
 
@@ -94,6 +202,8 @@ static int by_cost(const void *pa, const void *pb)
         return c;
     if ((c = strcmp(annotate_file_name(a, x->file), annotate_file_name(a, y->file))))
         return c;
+    if (x->func == QUERN_NONE) // files, which differ already unless they have the same name
+        return x->file < y->file ? -1 : x->file > y->file;
     f = quern_profile_func_get(a->p, x->func);
     g = quern_profile_func_get(a->p, y->func);
     if ((c = strcmp(quern_profile_str(a->p, f.name), quern_profile_str(a->p, g.name))))
@@ -110,31 +220,32 @@ static double share(const struct annotate *a, size_t event, const quern_count *c
     return total ? 100.0 * (double)magnitude(v) / (double)magnitude(total) : 0;
 }
 
-static void sort_rows(struct annotate *a)
+static void sort_rows(const struct annotate *a, struct annotate_list *l)
 {
-    struct keyed *keyed = xcalloc(a->row_count + 1, sizeof(*keyed));
+    struct keyed *keyed = xcalloc(l->count + 1, sizeof(*keyed));
 
-    for (size_t i = 0; i < a->row_count; i++) {
-        keyed[i].key = magnitude(event_value(a->p, a->sorted[0], a->row[i].counts));
+    for (size_t i = 0; i < l->count; i++) {
+        keyed[i].key = magnitude(event_value(a->p, a->sorted[0], l->row[i].counts));
         keyed[i].row = i;
     }
     sorting = a;
-    qsort(keyed, a->row_count, sizeof(*keyed), by_cost);
-    for (size_t i = 0; i < a->row_count; i++)
-        a->order[i] = keyed[i].row;
+    sorting_list = l;
+    qsort(keyed, l->count, sizeof(*keyed), by_cost);
+    for (size_t i = 0; i < l->count; i++)
+        l->order[i] = keyed[i].row;
     free(keyed);
 }
 
-void annotate_choose(struct annotate *a)
+static void choose(const struct annotate *a, struct annotate_list *l)
 {
     double *sum = xcalloc(a->sorted_count, sizeof(*sum));
     size_t n = 0;
     int enough = 0;
 
-    a->order = xcalloc(a->row_count + 1, sizeof(*a->order));
-    sort_rows(a);
-    for (size_t k = 0; k < a->row_count && !enough; k++) {
-        const quern_count *v = a->row[a->order[k]].counts;
+    l->order = xcalloc(l->count + 1, sizeof(*l->order));
+    sort_rows(a, l);
+    for (size_t k = 0; k < l->count && !enough; k++) {
+        const quern_count *v = l->row[l->order[k]].counts;
         int take = 0;
         if (!a->callgrind) {
             // Reaches one of the thresholds. DIFFERS: cg_annotate 3.19 stops at the first function
@@ -154,21 +265,38 @@ void annotate_choose(struct annotate *a)
                 enough = 0;
         }
         if (take)
-            a->order[n++] = a->order[k];
+            l->order[n++] = l->order[k];
     }
-    a->order_count = n;
+    l->order_count = n;
     free(sum);
+}
+
+void annotate_choose(struct annotate *a)
+{
+    bool same = a->list.row == a->pieces.row;
+
+    choose(a, &a->list);
+    if (same)
+        a->pieces = a->list;
+    else
+        choose(a, &a->pieces);
+    choose(a, &a->file_list);
 }
 
 // ---- Printing ----
 
-void annotate_put_func(const struct annotate *a, uint32_t file, uint32_t func)
+static void put_name(const struct annotate *a, uint32_t func)
 {
     const char *name = quern_profile_str(a->p, quern_profile_func_get(a->p, func).name);
 
+    text_put(stdout, *name ? name : "???");
+}
+
+void annotate_put_func(const struct annotate *a, uint32_t file, uint32_t func)
+{
     text_put(stdout, annotate_file_name(a, file));
     putchar_unlocked(':');
-    text_put(stdout, *name ? name : "???");
+    put_name(a, func);
 }
 
 static void put_object(const struct annotate *a, uint32_t func)
@@ -238,27 +366,134 @@ static void edge_lines(struct annotate *a, uint32_t func, int callers, int fit)
     free(e);
 }
 
+// The pieces of a function, or of a file. Those shown are a list in the order of their costs, of
+// places in a->pieces.order, plus one.
+struct group {
+    size_t all;           // shown or not
+    uint32_t first, last; // 0: none is shown
+};
+
+struct groups {
+    struct group *of; // by row of a->list, or number of the file; one more for what has none
+    uint32_t *next;   // by place in a->pieces.order
+    size_t keys;
+};
+
+static struct group *group_of(const struct annotate *a, const struct groups *g, bool by_func,
+                              const struct annotate_row *piece)
+{
+    uint32_t key = by_func ? a->row_of_func[piece->func] : piece->file;
+
+    return &g->of[key < g->keys ? key : g->keys];
+}
+
+static struct groups group_pieces(const struct annotate *a, bool by_func, size_t keys)
+{
+    const struct annotate_list *l = &a->pieces;
+    struct groups g = { .keys = keys };
+
+    g.of = xcalloc(keys + 1, sizeof(*g.of));
+    g.next = xcalloc(l->order_count + 1, sizeof(*g.next));
+    for (size_t i = 0; i < l->count; i++)
+        group_of(a, &g, by_func, &l->row[i])->all++;
+    for (size_t k = 0; k < l->order_count; k++) {
+        struct group *of = group_of(a, &g, by_func, &l->row[l->order[k]]);
+
+        if (of->last)
+            g.next[of->last - 1] = (uint32_t)k + 1;
+        else
+            of->first = (uint32_t)k + 1;
+        of->last = (uint32_t)k + 1;
+    }
+    return g;
+}
+
+static void free_groups(struct groups *g)
+{
+    free(g->of);
+    free(g->next);
+}
+
+static void fit_lists(struct annotate *a)
+{
+    const struct annotate_list *lists[] = { &a->list, &a->pieces, &a->file_list };
+
+    // All rows decide the width of the columns, shown or not.
+    table_reset(&a->table);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+        for (size_t k = 0; k < lists[i]->count; k++)
+            table_fit(&a->table, lists[i]->row[k].counts, lists[i]->row[k].present);
+}
+
+static void put_head(const struct annotate *a, const char *what)
+{
+    fputs(TABLE_RULE, stdout);
+    table_head(&a->table);
+    text_print(stdout, " %s\n", what);
+    fputs(TABLE_RULE, stdout);
+}
+
+// The only piece shown of a function that has code of several files; NULL: none, or more than one.
+static const struct annotate_row *only_piece(const struct annotate *a, const struct groups *g,
+                                             size_t row)
+{
+    const struct group *of = &g->of[row];
+
+    return of->all > 1 && of->first && of->first == of->last
+               ? &a->pieces.row[a->pieces.order[of->first - 1]]
+               : NULL;
+}
+
+// The name of a function. One that Cachegrind's format gives several files has no file of its own:
+// that of the only piece shown, or none.
+static void put_function(const struct annotate *a, const struct groups *g, size_t row)
+{
+    const struct annotate_row *r = &a->list.row[row];
+    const struct annotate_row *only = r->several ? only_piece(a, g, row) : NULL;
+
+    if (r->several && !only)
+        put_name(a, r->func);
+    else
+        annotate_put_func(a, only ? only->file : r->file, r->func);
+}
+
+// Below a function that has code of several files: the files, unless the only one shown is in its
+// name.
+static void put_files_of(const struct annotate *a, const struct groups *g, size_t row)
+{
+    const struct annotate_row *only = only_piece(a, g, row);
+
+    if (g->of[row].all < 2 ||
+        (only && (a->list.row[row].several || only->file == a->list.row[row].file)))
+        return;
+    for (uint32_t k = g->of[row].first; k; k = g->next[k - 1]) {
+        const struct annotate_row *r = &a->pieces.row[a->pieces.order[k - 1]];
+
+        table_row(&a->table, r->counts, r->present);
+        text_print(stdout, a->tree != TREE_NONE ? "      %s\n" : "   %s\n",
+                   annotate_file_name(a, r->file));
+    }
+}
+
 void annotate_functions(struct annotate *a)
 {
     enum annotate_tree tree = a->costs ? a->tree : TREE_NONE;
+    bool split = a->file_list.count > 0;
+    struct groups g = { 0 };
 
-    // All functions decide the width of the columns, shown or not.
-    table_reset(&a->table);
-    for (size_t k = 0; k < a->row_count; k++)
-        table_fit(&a->table, a->row[k].counts, a->row[k].present);
-    for (size_t k = 0; k < a->order_count; k++) {
-        const struct annotate_row *r = &a->row[a->order[k]];
+    if (split)
+        g = group_pieces(a, true, a->list.count);
+    fit_lists(a);
+    for (size_t k = 0; k < a->list.order_count; k++) {
+        const struct annotate_row *r = &a->list.row[a->list.order[k]];
         if (tree == TREE_CALLER || tree == TREE_BOTH)
             edge_lines(a, r->func, 1, 1);
         if (tree == TREE_CALLING || tree == TREE_BOTH)
             edge_lines(a, r->func, 0, 1);
     }
-    fputs(TABLE_RULE, stdout);
-    table_head(&a->table);
-    fputs(" file:function\n", stdout);
-    fputs(TABLE_RULE, stdout);
-    for (size_t k = 0; k < a->order_count; k++) {
-        const struct annotate_row *r = &a->row[a->order[k]];
+    put_head(a, "file:function");
+    for (size_t k = 0; k < a->list.order_count; k++) {
+        const struct annotate_row *r = &a->list.row[a->list.order[k]];
         struct quern_func f = quern_profile_func_get(a->p, r->func);
         int whole = r->file == f.file; // not code inlined from another file
         if (tree != TREE_NONE && k)
@@ -267,14 +502,44 @@ void annotate_functions(struct annotate *a)
             edge_lines(a, r->func, 1, 0);
         table_row(&a->table, r->counts, r->present);
         fputs(tree != TREE_NONE ? " *  " : " ", stdout);
-        annotate_put_func(a, r->file, r->func);
+        put_function(a, &g, a->list.order[k]);
         if (a->callgrind && whole)
             put_object(a, r->func);
         if (a->costs && a->inclusive && quern_costs_cycle(a->costs, r->func))
             printf(" (cycle %u)", quern_costs_cycle(a->costs, r->func));
         putchar('\n');
+        if (split)
+            put_files_of(a, &g, a->list.order[k]);
         if (whole && (tree == TREE_CALLING || tree == TREE_BOTH))
             edge_lines(a, r->func, 0, 0);
     }
     putchar('\n');
+    free_groups(&g);
+}
+
+void annotate_files(struct annotate *a)
+{
+    struct groups g;
+
+    if (!a->file_list.count)
+        return;
+    g = group_pieces(a, false, quern_profile_str_count(a->p));
+    fit_lists(a);
+    put_head(a, "file, and its functions");
+    for (size_t k = 0; k < a->file_list.order_count; k++) {
+        const struct annotate_row *file = &a->file_list.row[a->file_list.order[k]];
+
+        table_row(&a->table, file->counts, file->present);
+        text_print(stdout, " %s\n", annotate_file_name(a, file->file));
+        for (uint32_t i = group_of(a, &g, false, file)->first; i; i = g.next[i - 1]) {
+            const struct annotate_row *r = &a->pieces.row[a->pieces.order[i - 1]];
+
+            table_row(&a->table, r->counts, r->present);
+            fputs("   ", stdout);
+            put_name(a, r->func);
+            putchar('\n');
+        }
+    }
+    putchar('\n');
+    free_groups(&g);
 }

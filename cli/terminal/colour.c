@@ -20,9 +20,16 @@ bool colour_wanted(int fd)
     return isatty(fd) == 1;
 }
 
+static int known[3]; // of the standard streams: 1 yes, -1 no
+
+void colour_keep(bool shown)
+{
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        known[fd] = shown && colour_wanted(fd) ? 1 : -1;
+}
+
 static bool takes(FILE *f)
 {
-    static int known[3]; // of the standard streams: 1 yes, -1 no
     int fd = fileno(f);
 
     if (fd < 0 || fd > 2)

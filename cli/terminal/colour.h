@@ -19,6 +19,9 @@ enum colour {
 
 // Does this descriptor accept colours?
 bool colour_wanted(int fd);
+// What standard output and standard error accept now they accept further on, though they become a
+// pipe to a pager; `shown`: does that show colours?
+void colour_keep(bool shown);
 // Text between the two calls has this colour, where the stream accepts colours.
 void colour_begin(FILE *f, enum colour c);
 void colour_end(FILE *f, enum colour c);

@@ -85,7 +85,8 @@ zen5"
 --version"
     completes quern annotate --no
     same "$output" "--no-show-percs
---no-annotate"
+--no-annotate
+--no-pager"
     completes quern run --L # --L2, another name of --LL, is not offered
     same "$output" "--LL="
     completes /usr/bin/cg_diff -

@@ -240,7 +240,7 @@ directory"
     same "$messages" "quern: --sort: Ir:101: must be a percentage from 0 to 100"
     quern annotate --auto=maybe prof
     [ "$status" = 2 ]
-    same "$messages" "quern: --auto=maybe: must be yes or no"
+    same "$messages" "quern: --auto=maybe: must be yes, no or top"
 }
 
 @test "the warnings of reading go to standard error" {

@@ -9,7 +9,7 @@ load profile
 setup() {
     cd "$BATS_TEST_TMPDIR"
     unset NO_COLOR
-    export TERM=xterm
+    export TERM=xterm PAGER=
     TERMINAL=$BATS_TEST_DIRNAME/terminal.py
     : > late
     printf '%s\n' 'cmd: x' 'events: Ir' 'fl=a.c' 'fn=f' '1 100' 'fn=g' '2 9' 'fn=h' '3 11' \
