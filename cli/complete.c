@@ -64,7 +64,7 @@ static void put_names_of(FILE *f, const char *command, const struct option *o, c
 
 static bool shown(const struct option *o)
 {
-    return o->name && !(o->how & OPTION_HIDDEN);
+    return o->name && !(o->how & (OPTION_HIDDEN | OPTION_DEBUG));
 }
 
 // The help of a row up to its default, or to its first semicolon; to be freed.

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/nearest.h"
 #include "cli/base/util.h"
 #include "cli/base/version.h"
 #include "cli/cli.h"
@@ -67,6 +68,17 @@ static void usage(FILE *f)
     fputs("\n`quern COMMAND --help` lists the options; `quern --version` prints the version.\n", f);
 }
 
+// Where to begin, for who types `quern` alone.
+static void usage_brief(FILE *f)
+{
+    fputs("usage: quern COMMAND [ARGUMENTS...]\n\n"
+          "    quern run ./PROGRAM ARGS    profile a program; the last lines name the file\n"
+          "    quern annotate FILE         its functions and source lines, most expensive first\n"
+          "    quern report --open FILE    the same in a browser\n\n"
+          "`quern help` lists all commands, `quern COMMAND --help` the options of one.\n",
+          f);
+}
+
 static const struct command *find(const char *name, bool traditional)
 {
     for (size_t i = 0; i < COMMANDS; i++)
@@ -78,10 +90,18 @@ static const struct command *find(const char *name, bool traditional)
 static const struct command *find_or_die(const char *name)
 {
     const struct command *c = find(name, false);
+    struct nearest n = nearest_begin(name, strlen(name));
 
-    if (!c)
-        die(UTIL_USAGE, "%s: unknown command; `quern help` lists them", name);
-    return c;
+    if (c)
+        return c;
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (commands[i].summary)
+            nearest_offer(&n, commands[i].name);
+    if (!n.best && strchr(name, '/') && access(name, X_OK) == 0)
+        die(UTIL_USAGE, "%s: a program, not a command; `quern run %s` profiles it", name, name);
+    if (n.best)
+        die(UTIL_USAGE, "%s: unknown command; is %s meant? `quern help` lists them", name, n.best);
+    die(UTIL_USAGE, "%s: unknown command; `quern help` lists them", name);
 }
 
 static int done(FILE *f)
@@ -148,7 +168,7 @@ int main(int argc, char **argv)
     if (c)
         return c->run(argc, argv);
     if (argc < 2) {
-        usage(stderr);
+        usage_brief(stderr);
         return UTIL_USAGE;
     }
     if (strcmp(word, "--finish") == 0)

@@ -56,7 +56,7 @@ ALL += $(QUICK)
 
 # The program that starts a run, in the same way.
 FRONT_SRCS := cli/front/front.c $(sort $(wildcard cli/run/*.c)) \
-    cli/complete.c cli/base/text.c cli/base/util.c cli/files/name.c cli/options/options.c \
+    cli/complete.c cli/base/nearest.c cli/base/text.c cli/base/util.c cli/files/name.c cli/options/options.c \
     symbols/cachedir.c sim/cache.c $(CLI_MACHINE)
 
 # The target quern builds all of it: otherwise a run would use an old engine or finisher.
@@ -90,7 +90,7 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 
 # Each unit test, and the objects of the two folders that it may use.
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c tests/unit/finish/*.c)))
-CLI_TESTED := $(addprefix cli/,base/funcname.c base/text.c base/util.c files/digest.c files/name.c \
+CLI_TESTED := $(addprefix cli/,base/funcname.c base/nearest.c base/text.c base/util.c files/digest.c files/name.c \
                 options/options.c) \
               finish/end/summary.c finish/spool/finish_event.c sim/cache.c symbols/cachedir.c \
               $(CLI_MACHINE)

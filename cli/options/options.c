@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/nearest.h"
 #include "cli/base/util.h"
 #include "cli/base/version.h"
 
@@ -194,7 +195,8 @@ static char *left_side(const struct options *set, size_t i, size_t *last)
     return left;
 }
 
-static _Noreturn void help(const struct options *set, const char *command)
+// debug: only the rows that are OPTION_DEBUG; else all others.
+static _Noreturn void help(const struct options *set, const char *command, bool debug)
 {
     int column = 0;
 
@@ -208,7 +210,7 @@ static _Noreturn void help(const struct options *set, const char *command)
             char *left;
             int len;
 
-            if (o->how & OPTION_HIDDEN)
+            if (o->how & OPTION_HIDDEN || !(o->how & OPTION_DEBUG) == debug)
                 continue;
             if (o->kind == OPTION_HEADING) {
                 if (pass == 1)
@@ -229,7 +231,7 @@ static _Noreturn void help(const struct options *set, const char *command)
             free(left);
         }
     }
-    if (set->below)
+    if (set->below && !debug)
         printf("\n%s\n", set->below);
     exit(fflush(stdout) == 0 && !ferror(stdout) ? UTIL_OK : UTIL_USAGE);
 }
@@ -316,54 +318,23 @@ static const struct option *find_numbered(const struct options *set, const char 
     return NULL;
 }
 
-size_t options_distance(const char *a, size_t n, const char *b)
-{
-    size_t m = strnlen(b, 63);
-    size_t row[3][64];
-
-    for (size_t j = 0; j <= m; j++)
-        row[0][j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t *now = row[i % 3], *up = row[(i + 2) % 3], *before = row[(i + 1) % 3];
-
-        now[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            now[j] = up[j - 1] + (a[i - 1] != b[j - 1]);
-            if (up[j] + 1 < now[j])
-                now[j] = up[j] + 1;
-            if (now[j - 1] + 1 < now[j])
-                now[j] = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                before[j - 2] + 1 < now[j])
-                now[j] = before[j - 2] + 1;
-        }
-    }
-    return row[n % 3][m];
-}
-
-// The option that was probably meant: one letter in three may be wrong; where one name begins with
-// the other, the rest may have any length.
-static const struct option *nearest(const struct options *set, const char *name, size_t len)
+// The option that was probably meant, or NULL.
+static const struct option *meant(const struct options *set, const char *name, size_t len)
 {
     const struct option *best = NULL;
-    size_t best_distance = 0;
+    struct nearest n;
 
     if (len < 4 || strncmp(name, "--", 2) != 0)
         return NULL;
+    n = nearest_begin(name + 2, len - 2);
     for (size_t i = 0; i < set->rows; i++) {
         const struct option *o = options_row(set, i);
-        size_t known = o->name ? strlen(o->name) : 0;
-        size_t d;
 
-        if (known < 4)
+        if (!o->name || strlen(o->name) < 4)
             continue;
-        d = options_distance(name + 2, len - 2, o->name + 2);
-        if (strncmp(name, o->name, len < known ? len : known) == 0)
-            d = 1;
-        if (d * 3 <= known - 2 && (!best || d < best_distance)) {
+        nearest_offer(&n, o->name + 2);
+        if (n.best == o->name + 2)
             best = o;
-            best_distance = d;
-        }
     }
     return best;
 }
@@ -371,10 +342,10 @@ static const struct option *nearest(const struct options *set, const char *name,
 static _Noreturn void unknown(const struct options *set, const char *command, const char *arg,
                               size_t len)
 {
-    const struct option *meant = nearest(set, arg, len);
+    const struct option *o = meant(set, arg, len);
 
-    if (meant)
-        die(UTIL_USAGE, "%s: unknown option; is %s meant? `%s --help` lists them", arg, meant->name,
+    if (o)
+        die(UTIL_USAGE, "%s: unknown option; is %s meant? `%s --help` lists them", arg, o->name,
             command);
     die(UTIL_USAGE, "%s: unknown option; `%s --help` lists them", arg, command);
 }
@@ -407,7 +378,7 @@ static void apply(const struct options *set, const char *command, void *to, cons
     case OPTION_NUMBER: *(uint64_t *)field = number(o, value); break;
     case OPTION_PERCENT: *(double *)field = percent(o, value); break;
     case OPTION_CALL: o->call(field, o, value); break;
-    case OPTION_HELP: help(set, command);
+    case OPTION_HELP: help(set, command, (o->bits & OPTION_DEBUG) != 0);
     case OPTION_VERSION: version();
     }
 }

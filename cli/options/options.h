@@ -26,7 +26,7 @@ enum option_kind {
     OPTION_PERCENT, // double, from 0 to 100
     OPTION_CALL,    // whatever the function makes of it
     OPTION_OF,      // the row of this name in the table `of`, whose structure this one begins with
-    OPTION_HELP,
+    OPTION_HELP,    // bits OPTION_DEBUG: the rows with OPTION_DEBUG
     OPTION_VERSION,
 };
 
@@ -36,6 +36,7 @@ enum option_how {
     OPTION_ATTACHED = 1u << 2, // the value may follow the letter: -IDIR
     // the N at the end of its name stands for a number, which is `min` of the row that call() gets
     OPTION_NUMBERED = 1u << 3,
+    OPTION_DEBUG = 1u << 4, // only in --help-debug, and not completed; a heading, too
 };
 
 struct option {
@@ -87,9 +88,6 @@ char **options_read(const struct options *set, const char *command, void *to, in
 char *options_words(const struct option *o, const char *last);
 // The word number i, "" behind the last; *len is its length.
 const char *options_word(const struct option *o, size_t i, size_t *len);
-// The edit distance from a, which has n letters, to b: how many letters to insert, delete, change,
-// or exchange with their neighbour. Only the first 63 of b count.
-size_t options_distance(const char *a, size_t n, const char *b);
 // Is the value of this option the next word of the command line?
 bool options_apart(const struct option *o);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/nearest.h"
 #include "cli/base/util.h"
 #include "cli/options/options.h"
 #include "report/pack/known.h"
@@ -14,6 +15,23 @@
 int event_find(struct quern_profile *p, const char *name)
 {
     return known_event(p, name);
+}
+
+static _Noreturn void unknown(struct quern_profile *p, const char *option, const char *name)
+{
+    struct nearest n = nearest_begin(name, strlen(name));
+    char have[400] = "";
+
+    for (size_t k = 0; k < quern_profile_event_count(p) + quern_profile_derived_count(p); k++) {
+        size_t len = strlen(have);
+
+        snprintf(have + len, sizeof(have) - len, " %s", quern_profile_event_name(p, k));
+        nearest_offer(&n, quern_profile_event_name(p, k));
+    }
+    if (n.best)
+        die(UTIL_USAGE, "%s: the profile has no event '%s'; is %s meant? It has:%s", option, name,
+            n.best, have);
+    die(UTIL_USAGE, "%s: the profile has no event '%s'; it has:%s", option, name, have);
 }
 
 size_t event_list(struct quern_profile *p, const char *option, const char *list, size_t **out,
@@ -31,15 +49,8 @@ size_t event_list(struct quern_profile *p, const char *option, const char *list,
         if (colon)
             *colon++ = 0;
         i = event_find(p, s);
-        if (i < 0) {
-            char have[400] = "";
-            for (size_t k = 0; k < quern_profile_event_count(p) + quern_profile_derived_count(p);
-                 k++) {
-                size_t len = strlen(have);
-                snprintf(have + len, sizeof(have) - len, " %s", quern_profile_event_name(p, k));
-            }
-            die(UTIL_USAGE, "%s: the profile has no event '%s'; it has:%s", option, s, have);
-        }
+        if (i < 0)
+            unknown(p, option, s);
         if (thresholds)
             (*thresholds)[n] = colon ? options_percent(colon, 100) : -1;
         if (colon && (*thresholds)[n] < 0)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/nearest.h"
 #include "cli/base/text.h"
 #include "cli/base/util.h"
 #include "machine/machine.h"
@@ -149,24 +150,13 @@ static void read_shipped(const struct names *n, size_t i, struct machine *m)
     free(path);
 }
 
-// One letter in three may be wrong; where one name begins with the other, the rest may have any
-// length.
-static const char *nearest(const struct names *n, const char *name)
+static const char *meant(const struct names *n, const char *name)
 {
-    size_t len = strlen(name), best_distance = 0;
-    const char *best = NULL;
+    struct nearest near = nearest_begin(name, strlen(name));
 
-    for (size_t i = 0; len < 64 && i < n->count; i++) {
-        size_t known = strlen(n->item[i]), d = options_distance(name, len, n->item[i]);
-
-        if (len && strncmp(name, n->item[i], len < known ? len : known) == 0)
-            d = 1;
-        if (d * 3 <= known && (!best || d < best_distance)) {
-            best = n->item[i];
-            best_distance = d;
-        }
-    }
-    return best;
+    for (size_t i = 0; i < n->count; i++)
+        nearest_offer(&near, n->item[i]);
+    return near.best;
 }
 
 static void find_named(const char *name, struct machine *m)
@@ -181,7 +171,7 @@ static void find_named(const char *name, struct machine *m)
             free_names(&n);
             return;
         }
-    near = nearest(&n, name);
+    near = meant(&n, name);
     die(UTIL_USAGE,
         "--machine=%s: no such machine; %s%s%s--machine=list lists them, and a file's name has a "
         "/ or ends in %s",

@@ -5,12 +5,17 @@
 
 load run
 
-@test "without arguments: the commands, status 2" {
+@test "without arguments: how to begin, status 2" {
     quern
     [ "$status" = 2 ]
     same "$output" ""
-    [[ "$messages" == "usage: quern COMMAND [ARGUMENTS...]"* ]]
-    [[ "$messages" == *"quern run [OPTIONS] [--] PROGRAM [ARGS...]"* ]]
+    same "$messages" 'usage: quern COMMAND [ARGUMENTS...]
+
+    quern run ./PROGRAM ARGS    profile a program; the last lines name the file
+    quern annotate FILE         its functions and source lines, most expensive first
+    quern report --open FILE    the same in a browser
+
+`quern help` lists all commands, `quern COMMAND --help` the options of one.'
 }
 
 @test "help goes to standard output, status 0" {
@@ -18,6 +23,7 @@ load run
         quern $word
         [ "$status" = 0 ]
         [[ "$output" == "usage: quern COMMAND [ARGUMENTS...]"* ]]
+        [[ "$output" == *"quern run [OPTIONS] [--] PROGRAM [ARGS...]"* ]]
         same "$messages" ""
     done
 }
@@ -43,6 +49,21 @@ load run
     same "$messages" 'quern: frobnicate: unknown command; `quern help` lists them'
 }
 
+@test "the command that was meant, and a program without one" {
+    for word in anotate Annotate annot; do
+        quern $word x
+        [ "$status" = 2 ]
+        same "$messages" "quern: $word: unknown command; is annotate meant? \`quern help\` lists them"
+    done
+    quern help covnert
+    same "$messages" 'quern: covnert: unknown command; is convert meant? `quern help` lists them'
+    quern ./stderr # a file that is no program
+    same "$messages" 'quern: ./stderr: unknown command; `quern help` lists them'
+    quern /bin/true
+    [ "$status" = 2 ]
+    same "$messages" 'quern: /bin/true: a program, not a command; `quern run /bin/true` profiles it'
+}
+
 @test "quern help COMMAND is quern COMMAND --help" {
     for command in run recover; do
         quern help $command
@@ -65,13 +86,34 @@ load run
 
 @test "every option of run is in its help" {
     quern run --help
-    for option in --I1= --D1= --LL= --cache-sim= --branch-sim= --rep-count= --cachegrind-out-file= \
-        -o --log-file= --demangle= -q -v --trace-children= --trace-children-skip= \
-        --serialize-threads= --aslr= --at-random= --vdso= --spool-dir= --no-chain --no-ibl \
-        --no-fast-tags --no-way-search --no-narrow-tags --no-flag-probe --native --cache-size= \
-        --stress= --stress-flush= --dump-counts= --dump-code= \
-        "-h, --help"; do
+    for option in --I1= "--I1=SIZE,ASSOC,LINE, --D1=SIZE,ASSOC,LINE, --LL=" --cache-sim= \
+        --branch-sim= --rep-count= "-o FILE, --cachegrind-out-file=" --log-file= --demangle= -q -v \
+        --trace-children= --trace-children-skip= --serialize-threads= --aslr= --at-random= --vdso= \
+        --spool-dir= --help-debug "-h, --help"; do
         [[ "$output" == *"  $option"* ]] || { echo "# $option is missing"; false; }
+    done
+    # First those that people use.
+    same "$(sed -n '/^Most used:$/,/^$/s/^  -.*, --\|^  --\|^  -/--/p' <<< "$output" |
+        sed 's/[ =].*//' | tr '\n' ' ')" "--cachegrind-out-file --calls --cache-sim --branch-sim \
+--LL --trace-children --children --toggle-collect --reproducible --log-file --quiet "
+    same "$(sed -n 5p <<< "$output")" ""
+    same "$(sed -n 6p <<< "$output")" "Most used:"
+}
+
+@test "the switches of the engine are in run --help-debug, and nowhere else" {
+    quern run --help-debug
+    [ "$status" = 0 ]
+    switches="--no-chain --no-ibl --no-fast-tags --no-way-search --no-narrow-tags --no-flag-probe
+        --native --cache-size= --stress= --stress-flush= --dump-counts= --dump-code= --replay="
+    for option in $switches; do
+        [[ "$output" == *"  $option"* ]] || { echo "# $option is missing"; false; }
+    done
+    [[ "$output" != *--cache-sim* ]]
+    same "$(grep -c '^  -' <<< "$output")" "$("$QUERN" --man-options run |
+        awk -F'\t' '/^0/ { on = /engine/ } on && !/^0/' | wc -l)"
+    quern run --help
+    for option in $switches; do
+        [[ "$output" != *"  $option"* ]] || { echo "# $option is there"; false; }
     done
 }
 

@@ -102,7 +102,7 @@ zen5"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 85 ]
+    [ "$(wc -l <<< "$output")" = 62 ]
 }
 
 @test "choices, where = separates words and where it does not" {
@@ -280,7 +280,8 @@ s/build-\\[0-9\\]*/build/]:EXPR:' \\" zsh
     "$QUERN" --completion fish > fish
     grep -qx "complete -c quern -n __fish_use_subcommand -f -a merge -d 'sum profiles'" fish
     grep -qx "complete -c cg_merge -l to -x -a 'cachegrind callgrind' -d 'the format written'" fish
-    grep -qx "complete -c quern -n '__fish_seen_subcommand_from run' -s o -r -F -d 'the same'" fish
+    grep -qx "complete -c quern -n '__fish_seen_subcommand_from run' -s o -r -F -d 'the profile; \
+%p is the process id, %q{VAR} the environment variable VAR, %% a percent sign'" fish
     # What completes itself, and how the files begin.
     same "$(bash --norc -c '. "$1" && complete -p' - "$COMPLETION" | sort)" "$(printf \
         'complete -F _quern %s\n' callgrind_annotate callgrind_control cg_annotate cg_diff cg_merge \

@@ -103,6 +103,9 @@ Event sort order: Dr
     quern annotate --show=Bc prof
     [ "$status" = 2 ]
     same "$messages" "quern: --show: the profile has no event 'Bc'; it has: Ir Dr"
+    quern annotate --sort=DR:1 prof
+    [ "$status" = 2 ]
+    same "$messages" "quern: --sort: the profile has no event 'DR'; is Dr meant? It has: Ir Dr"
 }
 
 @test "known derived events: CEst is made of what there is" {
