@@ -20,6 +20,7 @@
 #include "cli/profiles/read.h"
 #include "cli/profiles/table.h"
 #include "cli/terminal/pager.h"
+#include "cli/terminal/progress.h"
 
 // ---- Preparation ----
 
@@ -207,8 +208,10 @@ int cmd_annotate(int argc, char **argv)
             strcpy(a.cwd + n, "/");
         a.cwd_len = strlen(a.cwd);
     }
+    progress_begin("preparing %s", a.files[0]);
     annotate_rows(&a);
     annotate_choose(&a);
+    progress_end();
     if (!a.no_pager)
         pager_start();
     preamble(&a);

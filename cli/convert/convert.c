@@ -13,6 +13,7 @@
 #include "cli/profiles/event.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/remark.h"
+#include "cli/terminal/progress.h"
 
 // ORDER convert_to. NULL: libquern writes it.
 static void (*const writers[])(FILE *f, const struct convert *c) = {
@@ -72,6 +73,7 @@ int cmd_convert(int argc, char **argv)
     c.p = read_sum(c.paths, n);
     read_need_events(c.p, c.paths[0]);
     c.events = quern_profile_event_count(c.p);
+    progress_writing(c.out);
     if (!writers[c.to]) {
         status = write_profile(&c);
     } else {
@@ -90,6 +92,7 @@ int cmd_convert(int argc, char **argv)
                 strcmp(c.out, "-") == 0 ? "standard output" : c.out, strerror(-rc));
         quern_costs_free(c.costs);
     }
+    progress_end();
     quern_profile_free(c.p);
     return status;
 }

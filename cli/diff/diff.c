@@ -20,6 +20,7 @@
 #include "cli/profiles/read.h"
 #include "cli/profiles/remark.h"
 #include "cli/profiles/table.h"
+#include "cli/terminal/progress.h"
 
 // ---- The difference as a profile ----
 
@@ -129,7 +130,9 @@ static int run(int argc, char **argv, bool traditional)
     d.old_totals = quern_profile_totals(d.old.p);
     d.new_totals = quern_profile_totals(d.new_.p);
     table_init(&d.table, d.old.p, d.shown, d.shown_count, d.percs, d.old_totals);
+    progress_begin("comparing %s", d.new_.path);
     diff_join(&d, file, func);
+    progress_end();
     status = diff_limits(&d);
     if (d.to > DIFF_TEXT) {
         write_document(&d);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/text.h"
 #include "cli/base/util.h"
 #include "cli/cli.h"
 #include "cli/files/file.h"
@@ -19,13 +20,14 @@
 #include "cli/profiles/event.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/remark.h"
+#include "cli/terminal/progress.h"
 #include "report/core/formula.h"
 #include "report/core/heap.h"
 
 extern char **environ;
 
 enum {
-    NAMED = 10,         // at most so many missing sources are named
+    NAMED = 3,          // at most so many missing sources are named
     FIRST_BLOCK = 8192, // bytes that block 0 grows by at the end
 };
 
@@ -176,30 +178,48 @@ static bool is_included(const struct option_list *list, const char *folder)
     return false;
 }
 
+// ", 12 not found (a.c, b.c, c.c and 9 more; searched below D, and below E for the base)"
+static void put_missing(FILE *f, const struct report *r)
+{
+    bool first = true;
+
+    text_print(f, ", %zu not found", r->sources_missing);
+    if (!r->sources_missing)
+        return;
+    for (size_t i = 0; i < r->missing.count && i < NAMED; i++)
+        text_print(f, "%s%s", i ? ", " : " (", r->missing.item[i]);
+    if (r->missing.count > NAMED)
+        text_print(f, " and %zu more", r->missing.count - NAMED);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < r->side[side].include.count; i++) {
+            const char *folder = r->side[side].include.item[i];
+
+            if (side == 1 && is_included(&r->side[0].include, folder))
+                continue;
+            text_print(f, "%s%s%s", first ? "; searched below " : ", ", folder,
+                       side ? " (of the base)" : "");
+            first = false;
+        }
+    text_print(f, first ? "; -I DIR adds a folder to search)" : ")");
+}
+
 static void say_sources(struct report *r)
 {
-    char refused[64] = "";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f;
 
     if (trust_refused())
         warn("%s", trust_refused());
-    if (r->source == SOURCE_NONE)
+    if (r->source == SOURCE_NONE || !(f = open_memstream(&text, &size)))
         return;
+    put_missing(f, r);
     if (r->sources_refused)
-        snprintf(refused, sizeof(refused), ", %zu not read", r->sources_refused);
-    warn("%s: %zu source%s in it, %zu not found%s%s", strcmp(r->out, "-") ? r->out : "the report",
-         r->sources, r->sources == 1 ? " is" : "s are", r->sources_missing, refused,
-         r->sources_left ? ", others left out" : "");
-    for (size_t i = 0; i < r->missing.count && i < NAMED; i++)
-        warn("%s: not found", r->missing.item[i]);
-    if (r->missing.count > NAMED)
-        warn("and %zu more", r->missing.count - NAMED);
-    if (r->sources_missing && r->side[0].include.count + r->side[1].include.count == 0)
-        warn("sources were searched for at the paths in the profile only; -I DIR adds a folder");
-    for (int side = 0; r->sources_missing && side < 2; side++)
-        for (size_t i = 0; i < r->side[side].include.count; i++)
-            if (side == 0 || !is_included(&r->side[0].include, r->side[1].include.item[i]))
-                warn("searched below %s%s", r->side[side].include.item[i],
-                     side ? ", those of the base" : "");
+        text_print(f, ", %zu not read", r->sources_refused);
+    fclose(f);
+    warn("%s: %zu source%s in it%s%s", strcmp(r->out, "-") ? r->out : "the report", r->sources,
+         r->sources == 1 ? " is" : "s are", text, r->sources_left ? ", others left out" : "");
+    free(text);
     if (r->objects_missing)
         warn("%zu of %zu object files are not there: their instructions are left out",
              r->objects_missing, r->objects);
@@ -260,6 +280,7 @@ int cmd_report(int argc, char **argv)
     r.event = side_event(r.side, r.event_name);
     if (!r.title)
         r.title = *read_command(r.side[0].p) ? read_command(r.side[0].p) : r.side[0].paths[0];
+    progress_begin("preparing %s", r.side[0].paths[0]);
     r.pack = pack_new(r.side[0].p, r.side[1].p, r.event);
     if (!r.pack)
         die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
@@ -274,7 +295,9 @@ int cmd_report(int argc, char **argv)
         leave_out(&r, "the ends of names longer than 1 MiB are left out");
     if (pack_finish(r.pack) < 0)
         die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
+    progress_writing(r.out);
     write_html(&r);
+    progress_end();
     say_sources(&r);
     if (r.open)
         open_browser(r.out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The thread waits on a condition, which can end it at once. It writes nothing in the first second,
-// and is not started where standard error is not a terminal.
+// The thread waits on a condition, which can end it at once. It writes nothing in the first second
+// of the command, and is not started where standard error is not a terminal.
 #include "cli/terminal/progress.h"
 
 #include <errno.h>
@@ -26,6 +26,7 @@ static struct {
     pthread_cond_t wake;
     pthread_t thread;
     bool running, ending, drawn;
+    bool has_begun; // `began` is when the first work of the command began
     char what[256];
     struct timespec began;
 } line = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -104,7 +105,9 @@ static bool start(void)
     sigset_t all, old;
     bool made;
 
-    clock_gettime(CLOCK_MONOTONIC, &line.began);
+    if (!line.has_begun)
+        clock_gettime(CLOCK_MONOTONIC, &line.began);
+    line.has_begun = true;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&line.wake, &attr);
@@ -135,6 +138,16 @@ void progress_begin(const char *fmt, ...)
         line.running = start();
     }
     pthread_mutex_unlock(&line.lock);
+}
+
+void progress_writing(const char *out)
+{
+    if (strcmp(out, "-") != 0)
+        progress_begin("writing %s", out);
+    else if (isatty(STDOUT_FILENO) == 1)
+        progress_end();
+    else
+        progress_begin("writing standard output");
 }
 
 void progress_step(uint64_t now, uint64_t all)

@@ -12,6 +12,9 @@
 void progress_begin(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // How much is done; total 0: unknown. From any thread; costs two stores.
 void progress_step(uint64_t done, uint64_t total);
+// "writing FILE", "-" being standard output; no line where that is a terminal, whose text it would
+// erase.
+void progress_writing(const char *out);
 void progress_end(void);
 
 #endif

@@ -50,11 +50,19 @@ setup() {
     printf '%s\n' 'version: 1' 'events: Ir' 'fl=none.c' 'fn=f' '1 60' 'totals: 60' > p
     quern report --base=p --new-include=a --new-include=b --old-include=b --old-include=c -o out.html p
     [ "$status" = 0 ]
-    same "$messages" "quern: out.html: 0 sources are in it, 1 not found
-quern: none.c: not found
-quern: searched below a
-quern: searched below b
-quern: searched below c, those of the base"
+    same "$messages" "quern: out.html: 0 sources are in it, 1 not found (none.c; searched below \
+a, b, c (of the base))"
+}
+
+@test "sources that are not found are one line, whatever their number" {
+    for i in 1 2 3 4 5; do
+        printf 'fl=none%s.c\nfn=f%s\n1 %s\n' $i $i $((9 - i))
+    done | sed '1i events: Ir' > p
+    echo 'summary: 30' >> p
+    quern report -o out.html p
+    [ "$status" = 0 ]
+    same "$messages" "quern: out.html: 0 sources are in it, 5 not found (none1.c, none2.c, none3.c \
+and 2 more; -I DIR adds a folder to search)"
 }
 
 @test "a series: what is shown without a script is the sum of its runs" {
@@ -88,10 +96,8 @@ quern: searched below c, those of the base"
     printf '%s\n' '#!/bin/sh' 'echo "$@" > opened' 'exit $(cat how)' > bin/xdg-open
     chmod +x bin/xdg-open
     echo 0 > how
-    sources="quern: out.html: 0 sources are in it, 2 not found
-quern: file1.c: not found
-quern: file2.c: not found
-quern: sources were searched for at the paths in the profile only; -I DIR adds a folder"
+    sources="quern: out.html: 0 sources are in it, 2 not found (file1.c, file2.c; -I DIR adds a \
+folder to search)"
     PATH=$PWD/bin:$PATH quern report --open -o out.html "$CALLS"
     [ "$status" = 0 ]
     same "$messages" "$sources"

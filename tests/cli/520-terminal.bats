@@ -131,6 +131,22 @@ slowly() {
     [[ "$messages" =~ $drawn ]] || { echo "# $messages"; false; }
 }
 
+@test "progress: also of what is written, unless to the terminal" {
+    seq -f 'fn=a_function_with_a_long_name_%g' 3000 | sed 's/$/\n1 1/; 1i events: Ir\nfl=a.c' > many
+    for command in "report -o -" "convert --to=json" "convert --to=callgrind -o -"; do
+        mkfifo full
+        { sleep 1.7; cat > got; } < full & # more than a pipe holds
+        messages=$(python3 "$TERMINAL" full - "$BUILD/bin/quern" $command many)
+        wait
+        rm full
+        drawn='^(<quern: [a-z]+ing [^(]*( \([1-9][0-9]* s\)|%)\^\[K)+<\^\[K'
+        [[ "$messages" =~ $drawn && "$messages" == *"<quern: writing standard output ("* ]] ||
+            { echo "# $command: $messages"; false; }
+    done
+    output=$(python3 "$TERMINAL" - - "$BUILD/bin/quern" convert --to=json many)
+    [[ "$output" == '{'* && "$output" != *quern:* ]]
+}
+
 @test "progress: a long name is cut at the width of the terminal" {
     long=$(printf 'n%.0s' {1..200})
     source=old
