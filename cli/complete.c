@@ -86,6 +86,17 @@ static bool runs_program(const struct options *set)
     return set->leading && strstr(set->usage, "PROGRAM") != NULL;
 }
 
+// Are its operands processes? Always, or behind --live.
+static bool takes_pids(const struct options *set)
+{
+    return strncmp(set->usage, "[OPTIONS] [PID", 14) == 0;
+}
+
+static bool takes_pids_live(const struct options *set)
+{
+    return strstr(set->usage, "--live PID") != NULL;
+}
+
 // s within single quotes, with a backslash before each of `special`.
 static void put_quoted(FILE *f, const char *s, const char *special)
 {
@@ -151,6 +162,12 @@ static const char bash_reply[] =
     "    return 0\n"
     "}\n"
     "\n"
+    "# The processes that run under quern.\n"
+    "_quern_pids()\n"
+    "{\n"
+    "    quern control 2>/dev/null | sed -n 's/^PID \\([0-9]*\\): .*/\\1/p'\n"
+    "}\n"
+    "\n"
     "_quern()\n"
     "{\n"
     "    local command=${COMP_WORDS[0]##*/} cur=${COMP_WORDS[COMP_CWORD]}\n"
@@ -160,7 +177,9 @@ static const char bash_reply[] =
     "    if [ \"$command\" = quern ]; then\n"
     "        command=${COMP_WORDS[1]} first=2\n"
     "        if [ \"$COMP_CWORD\" = 1 ] || [ \"$command\" = help ]; then\n"
-    "            _quern_reply '' \"$cur\" word";
+    "            word=help\n"
+    "            [ \"$COMP_CWORD\" = 1 ] || word=\n"
+    "            _quern_reply '' \"$cur\" word $word";
 
 static const char bash_main[] =
     "\n"
@@ -203,7 +222,14 @@ static const char bash_rest[] =
     "            return\n"
     "        fi\n"
     "    fi\n"
-    "    if [[ $command != @(";
+    "    if [[ $command == @(";
+
+static const char bash_live[] = ") || ($command == @(";
+
+static const char bash_files[] =
+    ") && \" ${COMP_WORDS[*]:first:COMP_CWORD-first} \" == *' --live '*) ]]; then\n"
+    "        _quern_reply '' \"$cur\" word $(_quern_pids)\n"
+    "    elif [[ $command != @(";
 
 static const char bash_tail[] =
     ") ]]; then\n"
@@ -281,6 +307,10 @@ static void bash(FILE *f, const struct command *c, size_t n)
     fputs(bash_main, f);
     bash_pattern(f, c, n, is_leading);
     fputs(bash_rest, f);
+    bash_pattern(f, c, n, takes_pids);
+    fputs(bash_live, f);
+    bash_pattern(f, c, n, takes_pids_live);
+    fputs(bash_files, f);
     bash_pattern(f, c, n, runs_program);
     fputs(bash_tail, f);
     put_names(f, c, n, true);
@@ -336,6 +366,12 @@ static void zsh(FILE *f, const struct command *c, size_t n)
           "# SPDX-License-Identifier: MIT\n"
           "# Completion of quern for zsh; printed by `quern --completion zsh`.\n"
           "\n"
+          "_quern_pids() {\n"
+          "    local -a pids=(${(f)\"$(quern control 2>/dev/null | sed -n 's/^PID \\([0-9]*\\): "
+          "/\\1:/p')\"})\n"
+          "    _describe process pids\n"
+          "}\n"
+          "\n"
           "_quern() {\n"
           "    local command=$service\n"
           "    local -a commands=(\n",
@@ -350,6 +386,7 @@ static void zsh(FILE *f, const struct command *c, size_t n)
     fputs("    )\n"
           "    if [[ $command == quern ]]; then\n"
           "        if (( CURRENT == 2 )); then\n"
+          "            commands+=('help:say what a command does')\n"
           "            _describe command commands\n"
           "            return\n"
           "        fi\n"
@@ -368,6 +405,13 @@ static void zsh(FILE *f, const struct command *c, size_t n)
         if (runs_program(c[i].options))
             fputs(" \\\n            '(-)1:program:_command_names -e' '*::argument:_normal' ;;\n",
                   f);
+        else if (takes_pids(c[i].options))
+            fputs(" \\\n            '*:process:_quern_pids' ;;\n", f);
+        else if (takes_pids_live(c[i].options))
+            fputs(
+                " \\\n            '*:file:{ (( ${words[(I)--live]} )) && _quern_pids || _files }' "
+                ";;\n",
+                f);
         else
             fprintf(f, " \\\n            '%s*:file:_files' ;;\n",
                     c[i].options->leading ? "(-)" : "");
@@ -421,6 +465,22 @@ static void fish_option(FILE *f, const struct command *c, const struct option *o
     free(text);
 }
 
+static void fish_pids(FILE *f, const struct command *c)
+{
+    static const char list[] = " -a '(quern control 2>/dev/null | string replace -rf "
+                               "\"^PID (\\\\d+): \" \"\\$1\\t\")'\n";
+
+    if (!takes_pids(c->options) && !takes_pids_live(c->options))
+        return;
+    if (c->summary)
+        fprintf(f, "complete -c quern -n '__fish_seen_subcommand_from %s%s'%s", c->name,
+                takes_pids(c->options) ? "" : "; and __fish_contains_opt live",
+                takes_pids(c->options) ? " -f" : "");
+    else
+        fprintf(f, "complete -c %s -f", c->name);
+    fputs(list, f);
+}
+
 static void fish(FILE *f, const struct command *c, size_t n)
 {
     fputs("# SPDX-License-Identifier: MIT\n"
@@ -442,6 +502,10 @@ static void fish(FILE *f, const struct command *c, size_t n)
                     "-a '(__fish_complete_subcommand --fcs-skip=2)'\n",
                     c[i].name);
     }
+    fputs("complete -c quern -n __fish_use_subcommand -f -a help -d 'say what a command does'\n",
+          f);
+    for (size_t i = 0; i < n; i++)
+        fish_pids(f, &c[i]);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < c[i].options->rows; k++)
             if (shown(options_row(c[i].options, k)))

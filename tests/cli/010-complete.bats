@@ -21,7 +21,8 @@ completes() {
 
 @test "commands" {
     completes quern ''
-    same "$output" "run
+    same "$output" "help
+run
 stat
 recover
 annotate
@@ -38,6 +39,10 @@ valgrind"
     completes quern re
     same "$output" "recover
 report"
+    completes quern h
+    same "$output" help
+    completes quern help h
+    same "$output" ""
     completes quern help con
     same "$output" "convert
 control"
@@ -173,6 +178,36 @@ folder"
     same "$output" "--all"
 }
 
+# Two programs that run under quern, as `quern control` lists them.
+running() {
+    mkdir -p running
+    printf '%s\n' '#!/bin/sh' '[ "$*" = control ] && echo "PID 4711: ./prog PID 1: x
+PID 4812: sleep 3"' > running/quern
+    chmod +x running/quern
+}
+
+@test "control, and top --live: the processes that run under quern" {
+    running
+    touch 4file
+    PATH=$PWD/running:$PATH completes quern control 4
+    same "$output" "4711
+4812"
+    PATH=$PWD/running:$PATH completes callgrind_control -b 48
+    same "$output" 4812
+    PATH=$PWD/running:$PATH completes quern top --live 4
+    same "$output" "4711
+4812"
+    PATH=$PWD/running:$PATH completes quern top 4
+    same "$output" 4file
+    PATH=$PWD/running:$PATH completes quern annotate --live 4
+    same "$output" 4file
+    rm running/quern
+    printf '%s\n' '#!/bin/sh' 'echo "quern: no program runs under quern" >&2; exit 1' > running/quern
+    chmod +x running/quern
+    PATH=$PWD/running:$PATH completes quern control ''
+    same "$output" ""
+}
+
 @test "run: the program, then what the program takes" {
     mkdir programs
     touch programs/quern-test-program quern-test-file
@@ -217,7 +252,11 @@ folder"
     touch cachegrind.out.1
     {
         echo "fpath=('$BUILD/share/zsh/site-functions' \$fpath); autoload -Uz compinit; compinit -u -D"
-        echo "quern() { printf '<%s>' \"\$@\" >> got; echo >> got; }"
+        echo "quern() { [[ \$* = control ]] && echo 'PID 4711: a:b' && return"
+        echo "printf '<%s>' \"\$@\" >> got; echo >> got; }"
+        printf 'quern control 4\tx\n'
+        printf 'quern top --live 4\tx\n'
+        printf 'quern hel\tx\n'
         printf 'quern merge --to=cac\tx\n'
         printf 'quern an\t--cont\t3 cachegrind\tx\n'
         printf 'quern diff --by=fu\t,e\t a\n'
@@ -229,7 +268,10 @@ folder"
     } > keys
     ZDOTDIR=$PWD/home HISTFILE= TERM=dumb timeout 60 \
         script -qec 'zsh -f -i' /dev/null < keys > screen
-    same "$(< got)" "<merge><--to=cachegrind><x>
+    same "$(< got)" "<control><4711><x>
+<top><--live><4711><x>
+<help><x>
+<merge><--to=cachegrind><x>
 <annotate><--context=3><cachegrind.out.1><x>
 <diff><--by=function,edge><a>
 <convert><--to><speedscope><x>
@@ -245,6 +287,14 @@ folder"
         output=$(XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD fish -c 'source $argv[1]; complete -C $argv[2]' \
             "$BUILD/share/fish/vendor_completions.d/quern.fish" "$1" | cut -f1)
     }
+    running
+    PATH=$PWD/running:$PATH in_fish 'quern control 4'
+    same "$output" "4711
+4812"
+    PATH=$PWD/running:$PATH in_fish 'quern top --live 48'
+    same "$output" 4812
+    in_fish 'quern hel'
+    same "$output" help
     in_fish 'quern mer'
     same "$output" merge
     in_fish 'quern help sta'
