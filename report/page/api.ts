@@ -3,10 +3,11 @@
 // The interface of the views to the worker: results as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
 import { By, Core, Detail, Field, Flame, GroupBy, NONE, Of, Side, What } from "./core";
+import { distinct, isBracketed, isStartup, startupPieces } from "./names";
 import { regex } from "./pattern";
 import { Series } from "./series";
 import type { By as SeriesBy, Run } from "./series";
-import type { EventInfo, FlameGraph, FlameLimits, Flow, Func, Insn, PartInfo, Source, Value } from "./core";
+import type { EventInfo, FlameBox, FlameGraph, FlameLimits, Flow, Func, Insn, PartInfo, Source, Value } from "./core";
 
 export interface Summary {
   title: string; profiles: string[]; base: string[]; remarks: string[]; leftOut: string[]; generator: string;
@@ -29,6 +30,8 @@ export interface Row {
 export interface Name {
   func: number; hash: string; object: string; file: string; name: string; line: number; addr: bigint;
   cycle: [number, number];
+  short: string;   // shown in its place
+  startup: boolean;
 }
 export interface Column { of: Of; event: number; side: Side }
 export interface Table { names: Name[]; values: Value[][] } // by column, row
@@ -36,7 +39,9 @@ export interface Table { names: Name[]; values: Value[][] } // by column, row
 // Which functions: `text` is a piece of the name, or a regular expression between slashes; "file:" or "object:"
 // before it selects another name, "!" before all that inverts. `focus`: only the function, its callers and callees,
 // direct and indirect; `focusText`: the same for all functions that a text finds. `without`: texts whose functions are hidden.
-export interface Filter { text: string; focus: number; hide: number[]; focusText?: string; without?: string[] }
+// `startup`: of start-up frames "none", or only the "first" in the order; else all. A text that finds them shows them.
+export interface Filter { text: string; focus: number; hide: number[]; focusText?: string; without?: string[];
+  startup?: "none" | "first" | undefined }
 export interface Order { of?: Of; event?: number; side?: Side; field?: Field; descending: boolean; magnitude?: boolean }
 
 export interface Neighbour { name: Name; edge: number; distance: number; calls: Value[];
@@ -47,6 +52,14 @@ export interface Line { func: number; file: string; line: bigint; addr: bigint; 
 export interface LineRow {
   func: Name | null; file: string; fileNumber: number; line: number; gone: boolean; addr: bigint; text: string;
   values: Value[];
+}
+// `folded`: start-up frames below that are not boxes of their own.
+export interface Stack extends FlameBox { folded: number }
+export interface Stacks extends FlameGraph { boxes: Stack[] }
+// A hot line with its neighbours; null: no cost, or no text.
+export interface Snippet {
+  func: Name | null; file: string; line: number; value: Value;
+  lines: { line: number; text: string | null; value: Value | null }[];
 }
 export interface Site { line: number; addr: bigint; func: Name; callee: Name; calls: bigint[]; cost: Value[][] }
 export interface Jump {
@@ -73,6 +86,9 @@ export interface GraphPicture {
 }
 
 const BOXES = 5000; // functions of a treemap
+const ABOVE = 0xfffffffe; // a graph's other callers
+const LOOKED = 60;  // of the hottest lines, for those that are shown with their source
+const NAMED = 50000; // functions, the most expensive, whose names are shortened so that they stay distinct
 const SOME = 256;   // of them, asked for at a time
 
 // The groups that the call graph draws frames around.
@@ -113,7 +129,7 @@ function only(rows: Uint32Array, mask: Uint8Array): Uint32Array {
 // Requests that need functions and calls only. All others wait for lines, sources and code.
 export const early: ReadonlySet<keyof Api> = new Set<keyof Api>(["summary", "define", "select", "partTotals", "shown", "sorted",
   "order", "name", "names", "find", "table", "why", "rows", "groups", "neighbours", "reach", "path", "edges", "layers",
-  "func", "string", "flame", "graph", "dropHot", "seriesTotals", "seriesOrder", "seriesTable"]);
+  "func", "string", "flame", "graph", "dropHot", "startupOf", "seriesTotals", "seriesOrder", "seriesTable"]);
 
 const ORDERS = 8; // in the cache: 4 MB each for a million functions
 
@@ -124,6 +140,8 @@ export class Api {
   private readonly rateParts: { name: string; formula: number }[] = [];
   private readonly arrays = new Map<number, Uint32Array>();
   private readonly texts = new Map<number, Map<number, string>>(); // lines by file and side
+  private shorts: { of: number; map: Map<string, string> } | null = null;
+  private frames: { of: number; mask: Uint8Array; count: number } | null = null;
   private mask: { key: string; mask: Uint8Array } | null = null;
   private readonly orders = new Map<string, Uint32Array>(); // of all functions, the last one asked for behind
   private hot: { key: string; handle: number; count: number; order: Uint32Array; half: number } | null = null;
@@ -165,7 +183,7 @@ export class Api {
     if (!a) {
       a = core.array(what, what === 8 || what === 9 ? funcs + 1 : what === 6 || what === 7 ||
         what === 10 ? edges : funcs);
-      this.arrays.set(what, a);
+      if (core.number(What.Linked)) this.arrays.set(what, a); // before, functions are still to come
     }
     return a;
   }
@@ -285,6 +303,61 @@ export class Api {
     });
   }
 
+  // ---- Names ----
+
+  // A name as it is shown: distinct from the others once the functions are known.
+  private short(name: string): string {
+    if (!isBracketed(name)) return name;
+    const of = Math.min(NAMED, this.shown());
+    if (this.shorts?.of !== of) {
+      const names = this.array(2), all = new Set<number>();
+      for (let f = 0; f < of; f++) if (names[f] !== NONE) all.add(names[f]!);
+      this.shorts = { of, map: distinct(Array.from(all, (s) => this.core.string(s))) };
+    }
+    let text = this.shorts.map.get(name);
+    if (text === undefined) this.shorts.map.set(name, text = distinct([name]).get(name)!);
+    return text;
+  }
+
+  // By function: 1 where it is a start-up frame; and how many there are.
+  private startup(): { mask: Uint8Array; count: number } {
+    const of = this.shown();
+    if (this.frames?.of === of) return this.frames;
+    const { core } = this, mask = new Uint8Array(core.number(What.Funcs)), is = new Map<number, number>();
+    const pieces = core.number(What.Linked) ? startupPieces.map((text) => core.match(text, Field.Name)) : null;
+    const names = this.array(2);
+    let count = 0;
+    for (let f = 0; f < of; f++) {
+      const s = names[f]!;
+      if (s === NONE || (pieces && !pieces[0]![f] && !pieces[1]![f] && !pieces[2]![f])) continue;
+      let one = is.get(s);
+      if (one === undefined) is.set(s, one = isStartup(core.string(s)) ? 1 : 0);
+      mask[f] = one;
+      count += one;
+    }
+    return this.frames = { of, mask, count };
+  }
+
+  // Without start-up frames, or with the first of them only.
+  private fold(rows: Uint32Array, how: Filter["startup"]): Uint32Array {
+    const { mask, count } = this.startup();
+    if (!count || !how) return rows;
+    const rest = rows.filter((f) => mask[f] === 0);
+    if (!rest.length || rest.length === rows.length) return rows;
+    if (how === "none") return rest;
+    const at = rows.findIndex((f) => mask[f] === 1), out = new Uint32Array(rest.length + 1);
+    out.set(rest.subarray(0, at));
+    out[at] = rows[at]!;
+    out.set(rest.subarray(at), at + 1);
+    return out;
+  }
+
+  // How many start-up frames there are, and the functions of a list that are.
+  startupOf(funcs: Uint32Array): { count: number; is: boolean[] } {
+    const { mask, count } = this.startup();
+    return { count, is: Array.from(funcs, (f) => mask[f] === 1) };
+  }
+
   // By function: 1 where it is shown. null: all are.
   private masked(filter: Filter): Uint8Array | null {
     if (!filter.text && filter.focus === NONE && !filter.hide.length && !filter.focusText && !filter.without?.length) return null;
@@ -312,7 +385,7 @@ export class Api {
 
   order(filter: Filter, by: Order): Uint32Array {
     const mask = this.masked(filter), rows = this.allBy(by);
-    return mask ? only(rows, mask) : rows;
+    return this.fold(mask ? only(rows, mask) : rows, filter.text ? undefined : filter.startup);
   }
 
   // All functions in an order. The sort is stable, so a filtered list needs no sort of its own.
@@ -331,11 +404,11 @@ export class Api {
   }
 
   name(f: number): Name {
-    const core = this.core, info = core.func(f);
+    const core = this.core, info = core.func(f), name = core.string(info.name);
     return {
       func: f, hash: BigInt.asUintN(64, info.hash).toString(16).padStart(16, "0"), object: core.string(info.object),
-      file: core.string(info.file), name: core.string(info.name), line: Number(info.line), addr: info.addr,
-      cycle: info.cycle,
+      file: core.string(info.file), name, line: Number(info.line), addr: info.addr,
+      cycle: info.cycle, short: this.short(name), startup: isStartup(name),
     };
   }
 
@@ -585,6 +658,33 @@ export class Api {
     }
   }
 
+  // The hottest lines of an event, each with the lines around it, and none beside another: first those with a source, three without one at most.
+  snippets(event: number, most: number): Snippet[] {
+    const order = { event, side: Side.New, descending: true }, cell = [{ of: Of.Self, event, side: Side.New }];
+    const { count } = this.hotLines(By.Line | By.Func, [event], order, { text: "", focus: NONE, hide: [] });
+    const rows = this.hotRows(Uint32Array.from({ length: Math.min(count, LOOKED) }, (_, i) => i), cell);
+    this.dropHot();
+    const picked: LineRow[] = [];
+    for (const known of [true, false])
+      for (const r of rows) {
+        if (picked.length >= (known ? most : 3)) break;
+        if (r.line > 0 && r.fileNumber !== NONE && (r.text !== "") === known && r.values[0]!.approx > 0 &&
+          !picked.some((p) => p.fileNumber === r.fileNumber && Math.abs(p.line - r.line) <= 2)) picked.push(r);
+      }
+    const costs = new Map<number, Map<number, Value>>();
+    for (const { fileNumber } of picked)
+      if (!costs.has(fileNumber)) costs.set(fileNumber, new Map(this.fileLines(fileNumber, NONE, [event], Side.New).lines.map(
+        (l) => [l.line, l.values[0]![Side.New]!])));
+    return picked.map((p) => ({
+      func: p.func, file: p.file, line: p.line, value: costs.get(p.fileNumber)!.get(p.line) ?? p.values[0]!,
+      lines: [-1, 0, 1].flatMap((by) => {
+        const line = p.line + by, text = this.text(p.fileNumber, Side.New, line) || null;
+        return line > 0 && (text !== null || by === 0)
+          ? [{ line, text, value: costs.get(p.fileNumber)!.get(line) ?? null }] : [];
+      }),
+    }));
+  }
+
   // Files by their functions' self cost, the most expensive first.
   files(event: number, most: number): { name: string; value: Value }[] {
     const core = this.core, { items, of } = core.tree(GroupBy.File), none = new Uint32Array(0);
@@ -679,8 +779,25 @@ export class Api {
   // ---- Pictures ----
 
   flame(event: number, side: Side, root: number, kind: Flame, limits: FlameLimits, most: number,
-    filter: Filter | null = null): FlameGraph {
-    return this.core.flame(this.form(event), side, root, kind, limits, most, filter && this.masked(filter));
+    filter: Filter | null = null): Stacks {
+    const made = this.core.flame(this.form(event), side, root, kind, limits, most, filter && this.masked(filter));
+    return { ...made, boxes: this.foldStacks(made.boxes, !!filter?.startup) };
+  }
+
+  // Consecutive start-up frames of a stack become the first of them. Boxes come after the ones that they are on.
+  private foldStacks(boxes: FlameBox[], fold: boolean): Stack[] {
+    const { mask, count } = this.startup(), out: Stack[] = [], to: number[] = [];
+    for (const b of boxes) {
+      const at = b.parent === NONE ? NONE : to[b.parent]!, below = at === NONE ? null : out[at]!;
+      if (fold && count > 1 && below && mask[b.func] && mask[below.func]) {
+        below.folded++;
+        to.push(at);
+        continue;
+      }
+      to.push(out.length);
+      out.push({ ...b, parent: at, depth: below ? below.depth + 1 : 0, folded: 0 });
+    }
+    return out;
   }
 
   names(funcs: Uint32Array): Name[] { return Array.from(funcs, (f) => this.name(f)); }
@@ -828,12 +945,41 @@ export class Api {
       name = this.array(2);
     const of = Uint32Array.from(this.array(3), (cycle, f) => {
       const i = place.get(cycle);
-      if (i !== undefined) members[i]!.push(core.string(name[f]!));
+      if (i !== undefined) members[i]!.push(this.short(core.string(name[f]!)));
       return i ?? NONE;
     });
     const sums = use.map((side) => core.groups(this.form(event), side, of, new Uint32Array(0), numbers.length));
     numbers.forEach((n, i) => out.set(n, { self: sums.map((v) => v[i]!), members: members[i]! }));
     return out;
+  }
+
+  // What a filter leaves, without start-up frames, unless one of them is the function.
+  private program(filter: Filter, func: number): Uint8Array | null {
+    const mask = this.masked(filter), { mask: frames, count } = this.startup();
+    if (!filter.startup || !count || count === frames.length || (func !== NONE && frames[func])) return mask;
+    return frames.map((is, f) => is ? 0 : mask ? mask[f]! : 1);
+  }
+
+  // Calls by other callers, where these are start-up frames only.
+  private dropCallers(g: ReturnType<Core["graph"]>): void {
+    const others = g.nodes.findIndex((n) => n.func === ABOVE), { mask, count } = this.startup();
+    if (others < 0 || !count) return;
+    const first = this.array(9), edgeOf = this.array(10), callers = this.array(6), there = new Set(g.nodes.map((n) => n.func));
+    g.edges = g.edges.filter((e) => {
+      const f = g.nodes[e.to]!.func;
+      if (e.from !== others || f >= mask.length) return true;
+      for (let i = first[f]!; i < first[f + 1]!; i++) {
+        const caller = callers[edgeOf[i]!]!;
+        if (!mask[caller] && !there.has(caller)) return true;
+      }
+      return first[f] === first[f + 1];
+    });
+    if (g.edges.some((e) => e.from === others || e.to === others)) return;
+    g.nodes.splice(others, 1);
+    for (const e of g.edges) {
+      if (e.from > others) e.from--;
+      if (e.to > others) e.to--;
+    }
   }
 
   // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
@@ -845,8 +991,9 @@ export class Api {
       side === Side.Difference ? Side.New : side).approx);
     const g = core.graph({
       formula, side, focus, up, down, leastNode: least * total, leastEdge: leastCall * total, most,
-        mask: this.masked(filter), fold,
+        mask: this.program(filter, focus), fold,
     });
+    if (filter.startup) this.dropCallers(g);
     // The most expensive calls come first, and only these are drawn.
     const drawn = Math.max(60, g.nodes.length * 3), notDrawn = Math.max(0, g.edges.length - drawn);
     g.edges.length = Math.min(g.edges.length, drawn);
@@ -856,7 +1003,7 @@ export class Api {
       const of = n.func < all, values = (what: Of): Value[] => of ? use.map((s) => core.values(formula, what, s,
         Uint32Array.of(n.func))[0]!) : [], cycle = cycles.get(n.cycle);
       return {
-        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === 0xfffffffe, cycle: n.cycle,
+        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === ABOVE, cycle: n.cycle,
         members: cycle?.members ?? [], self: cycle?.self ?? values(Of.Self), inclusive: values(Of.Inclusive),
         x: 0, y: 0, w: 0,
       };

@@ -7,7 +7,7 @@ import type { Column as Cell, Filter, Name, Summary } from "./api";
 import type { Client } from "./client";
 import type { Child } from "./element";
 import type { Column } from "./table";
-import { base, clip, factor, h, number, percent, share, shorten, signed } from "./element";
+import { base, clip, factor, h, number, percent, share, signed } from "./element";
 import { go, write } from "./state";
 import type { State } from "./state";
 
@@ -81,8 +81,12 @@ export class App {
   set(change: State, replace = false): void { this.move({ ...this.state, z: "", ...change }, replace); }
 
   get filter(): Filter {
-    return { text: this.state.q ?? "", focus: this.focus, hide: this.hidden, focusText: this.state.fr ?? "", without: this.without };
+    return { text: this.state.q ?? "", focus: this.focus, hide: this.hidden, focusText: this.state.fr ?? "", without: this.without,
+      startup: this.folded ? "first" : undefined };
   }
+
+  // Are start-up frames folded?
+  get folded(): boolean { return this.state.su !== "1"; }
 
   // Texts whose functions are hidden.
   get without(): string[] { return this.state.hr ? this.state.hr.split("~").map((text) => text.replace(/%7E/g, "~")) : []; }
@@ -96,12 +100,15 @@ export class App {
     return (n.name || "???") + " (" + (n.file || "???") + ")" + (n.object ? " [" + n.object + "]" : "");
   }
 
+  // As it is shown.
+  short(n: Name): string { return (this.state.nm ? n.name : n.short) || "???"; }
+
   link(n: Name, change: State = {}, main = false): HTMLAnchorElement {
     const a = h("a", {
       href: this.href({ v: "function", f: n.hash, ...change }), title: this.full(n), class: main ? "main" : null,
       "data-func": n.func, "data-hash": n.hash,
     });
-    const text = clip(shorten(n.name || "???"));
+    const text = clip(this.short(n));
     if (text !== n.name) a.dataset["full"] = n.name;
     a.append(h("bdi", {}, text));
     return a;
@@ -113,6 +120,7 @@ export class App {
     return h("span", { class: "named" }, this.link(n, change, true),
       n.cycle[0] || n.cycle[1] ? h("span", { class: "tag", title: "recursive through other functions" },
         "cycle " + (n.cycle[0] || n.cycle[1])) : null,
+      n.startup && this.folded ? h("span", { class: "tag" }, "start-up") : null,
       where ? h("bdi", { class: "where" }, clip(where)) : null);
   }
 
@@ -198,7 +206,7 @@ export const noFilter: Filter = { text: "", focus: NONE, hide: [] };
 // The one that the state names, or the most expensive.
 export async function funcOf(app: App): Promise<number> {
   if (app.func !== NONE || app.state.f) return app.func;
-  const order = await app.client.ask("order", noFilter,
+  const order = await app.client.ask("order", { ...noFilter, startup: app.folded ? "none" : undefined },
     { of: app.calls ? Of.Inclusive : Of.Self, event: app.event, side: Side.New, descending: true });
   return order[0] ?? NONE;
 }

@@ -99,24 +99,6 @@ export function factor(v: Value | undefined, is: { old: number; new: number }): 
 
 // ---- Names ----
 
-// Text between < and > becomes an ellipsis; the tip has the full name.
-export function shorten(name: string): string {
-  let out = "", depth = 0;
-  if (/^operator\s*[<>-]/.test(name) || !name.includes("<")) return name;
-  for (let i = 0; i < name.length; i++) {
-    const c = name[i]!;
-    const named = /operator\s*[<>=-]*$/.test(name.slice(Math.max(0, i - 12), i));
-    if (c === "<" && !named) {
-      if (depth++ === 0) out += "<…>";
-    } else if (c === ">" && !named && depth > 0) {
-      depth--;
-    } else if (depth === 0) {
-      out += c;
-    }
-  }
-  return depth === 0 ? out : name;
-}
-
 const LONG = 200; // characters of a name that are shown; the tip and copies have all
 
 export function clip(text: string): string { return text.length > LONG ? text.slice(0, LONG) + "…" : text; }

@@ -48,6 +48,10 @@ export class Frame {
   private readonly chips = h("p", { class: "chips" });
   private readonly status = h("p", { role: "status", class: "status" });
   private readonly main = h("main", { id: "quern-main", tabindex: -1 });
+  private readonly header = h("header", {});
+  // On a phone: shows and hides search and options.
+  private readonly fold = button("⋯", () => this.unfold(!this.header.classList.contains("open")),
+    { class: "fold", "aria-label": "Search and options", "aria-expanded": "false" });
   private readonly help = h("dialog", { "aria-label": "Keys" });
   private readonly notes = h("section", { "aria-label": "Remarks" });
   private app: App | null = null;
@@ -59,7 +63,8 @@ export class Frame {
       e.preventDefault();
       this.main.focus();
     });
-    const header = h("header", {}, skip, h("h1", {}, this.title), this.nav,
+    const header = this.header;
+    header.append(skip, h("div", { class: "top" }, h("h1", {}, this.title), this.nav, this.fold),
       h("div", { class: "bar", role: "search" }, this.search,
         button("Focus", () => this.narrow(false), { title: "In every view: only the functions that are found, their callers and their callees" }),
         button("Hide", () => this.narrow(true), { title: "In every view: without the functions that are found" }),
@@ -86,6 +91,11 @@ export class Frame {
       menu.addEventListener("focusout", (e) => {
         if (e.relatedTarget && !menu.contains(e.relatedTarget as Node)) menu.open = false;
       });
+  }
+
+  private unfold(open: boolean): void {
+    this.header.classList.toggle("open", open);
+    this.fold.setAttribute("aria-expanded", String(open));
   }
 
   say(text: string): void { this.status.textContent = text; }
@@ -133,6 +143,8 @@ export class Frame {
       href: app.href(v.key === "summary" ? {} : { v: v.key }), "aria-current": v === view ? "page" : null,
       title: i < 9 ? "Key " + (i + 1) : null,
     }, v.title)));
+    if (app.state.q) this.unfold(true);
+    this.nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     const options = app.usable.map((e) => h("option", { value: app.eventKey(e) }, app.eventName(e)));
     this.event.replaceChildren(...options);
     this.event.value = app.eventKey(app.event);
@@ -209,6 +221,8 @@ export class Frame {
       "dark" : "light");
     return h("div", { class: "box" },
       app.calls && tick("Cycles are one function", app.state.cy !== "0", (on) => app.set({ cy: on ? "" : "0" })),
+      tick("Start-up frames", !app.folded, (on) => app.set({ su: on ? "1" : "" })),
+      tick("Whole names", app.state.nm === "1", (on) => app.set({ nm: on ? "1" : "" })),
       tick("Dark", dark === "dark", (on) => app.set({ m: on ? "dark" : "light" })),
       tick("Single-letter keys", app.state.n !== "0", (on) => app.set({ n: on ? "" : "0" })));
   }
@@ -293,6 +307,7 @@ export class Frame {
     const at = this.at;
     switch (key) {
       case "/":
+        this.unfold(true);
         this.search.focus();
         this.search.select();
         return true;

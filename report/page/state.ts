@@ -37,6 +37,8 @@ export interface State {
   cl?: string; // call graph: groups that are framed
   z?: string;  // a picture's zoom, left and upper edge: "4,0.25,0"; none: as it begins
   bl?: string; // control flow: "1": blocks without their instructions
+  su?: string; // "1": start-up frames are not folded
+  nm?: string; // "1": whole names
   m?: string;  // "dark", "light"
   n?: string;  // "0": no single-letter keys
 }
@@ -44,7 +46,7 @@ export interface State {
 let noting = 0;
 
 // State that all views share.
-const lasting: (keyof State)[] = ["f", "e", "c", "fo", "hi", "fr", "hr", "p", "cy", "d", "m", "n", "x"];
+const lasting: (keyof State)[] = ["f", "e", "c", "fo", "hi", "fr", "hr", "p", "cy", "d", "su", "nm", "m", "n", "x"];
 
 export function read(fragment: string): State {
   const s: Record<string, string> = {};

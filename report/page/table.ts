@@ -13,7 +13,7 @@ function plain(cell: Child): string {
     const copy = cell.cloneNode(true) as HTMLElement;
     for (const name of copy.querySelectorAll<HTMLElement>("[data-full]")) name.textContent = name.dataset["full"]!;
     // File and object are in other columns.
-    if (copy.classList?.contains("named")) for (const where of copy.querySelectorAll(".where, .tag")) where.remove();
+    if (copy.matches?.(".named, .place")) for (const where of copy.querySelectorAll(".where, .tag")) where.remove();
     text = copy.textContent ?? "";
   }
   if (/^[+≈ -]*\d[\d,.]*( %)?$/.test(text)) text = text.replace(/[≈, ]/g, "");

@@ -3,11 +3,11 @@
 // Flame graphs: callees of the program or of a function, callers, or both. A call graph holds no stacks: a box is exact
 // where the bounds of its path agree, else it is hatched and shows both.
 import { Flame, NONE, Of, Side } from "./core";
-import type { FlameBox, FlameGraph, FlameLimits, Value } from "./core";
-import type { Name } from "./api";
+import type { FlameLimits, Value } from "./core";
+import type { Name, Stack, Stacks } from "./api";
 import { funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, save, shorten } from "./element";
+import { button, h, number, percent, save } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { zoomOf } from "./state";
@@ -18,11 +18,11 @@ const ROW = 19, MOST = 20000, LEAST = 1 / 3000; // boxes; the least width of one
 
 const kinds: Record<string, string> = { down: "top-down", up: "inverted", sandwich: "sandwich" };
 
-interface Box extends FlameBox { level: number; of: Value } // its row; the value of width 1
+interface Box extends Stack { level: number; of: Value } // its row; the value of width 1
 interface Boxes { boxes: Box[]; total: Value; rest: Value; restCount: number }
 
 async function boxes(app: App, kind: string, root: number, side: Side, limits: FlameLimits): Promise<Boxes> {
-  const ask = (k: Flame, r: number): Promise<FlameGraph> => app.client.ask("flame", app.event,
+  const ask = (k: Flame, r: number): Promise<Stacks> => app.client.ask("flame", app.event,
     side, r, k, limits, MOST, { ...app.filter, text: "" }); // a text would leave only paths of its functions
   if (kind !== "sandwich") {
     const all = await ask(kind === "up" ? Flame.Up : Flame.Down, NONE);
@@ -41,10 +41,14 @@ async function boxes(app: App, kind: string, root: number, side: Side, limits: F
 
 function bound(app: App, v: bigint): string { return number({ exact: v, approx: Number(v) }, app.scale(app.event)); }
 
+function labelOf(app: App, b: Stack, name: Name): string {
+  return b.folded ? "start-up: " + app.short(name) + " and " + b.folded + " more" : app.short(name);
+}
+
 // "qsort, 12.3 % of Ir, depth 4, estimated between 10 and 20".
 function say(app: App, b: Box, name: Name, change: string): string {
   const exact = b.low === b.high, whole = b.of.approx * app.scale(app.event);
-  return shorten(name.name || "???") + ", " + percent(exact ? Number(b.low) : b.width * whole,
+  return labelOf(app, b, name) + ", " + percent(exact ? Number(b.low) : b.width * whole,
     whole) + " of " + app.eventName(app.event) + ", depth " + b.depth + ", " +
     (exact ? "exactly " + bound(app, b.low) : "estimated, between " + bound(app, b.low) + " and " + bound(app,
       b.high)) +
@@ -83,7 +87,7 @@ async function show(app: App): Promise<Shown> {
   }
   element.append(h("p", { class: "note" },
     "The profile has calls, not stacks. A plain box is exact; a hatched one is an estimate, and its tip " +
-    "gives the bounds of the path's cost. A cycle is one box."));
+    "gives the bounds of the path's cost." + (app.state.cy === "0" ? " Functions of a cycle have boxes of their own." : " A cycle is one box.")));
 
   const names = new Map<number, Name>(), change = new Map<number, { text: string; heat: number; values: Value[] }>();
   const learn = async (all: Box[]): Promise<void> => {
@@ -104,7 +108,7 @@ async function show(app: App): Promise<Shown> {
     return all.map((b) => {
       const n = names.get(b.func)!, c = change.get(b.func), exact = b.low === b.high;
       return {
-        x: b.x, y: b.level * ROW, w: b.width, h: ROW, parent: b.parent, depth: b.depth, label: shorten(n.name || "???"),
+        x: b.x, y: b.level * ROW, w: b.width, h: ROW, parent: b.parent, depth: b.depth, label: labelOf(app, b, n),
           name: () => say(app, b, n, c?.text ?? ""),
         href: app.href({ v: "function", f: n.hash }), hash: n.hash,
           heat: app.base ? c?.heat ?? 0 : Math.min(1, b.width * 1.5), change: app.base, hatched: !exact,
@@ -138,6 +142,7 @@ async function show(app: App): Promise<Shown> {
       count: all.length + others.length, load: (first, count) => Promise.resolve([...all.slice(first,
         first + count).map((b, i): Row => {
         const name = app.named(names.get(b.func)!);
+        if (b.folded) name.append(h("span", { class: "where" }, "and " + b.folded + " more start-up frames"));
         name.style.setProperty("--depth", String(Math.min(b.depth, 30)));
         return {
           cells: [bound(app, b.low), bound(app, b.high), app.shareOf(b.width, 1), String(b.depth),

@@ -6,7 +6,7 @@ import type { Flow, FlowEdge, Insn, Value } from "./core";
 import type { Site } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown } from "./app";
-import { button, h, number, percent, share, shorten, signed, svg } from "./element";
+import { button, h, number, percent, share, signed, svg } from "./element";
 import { curve, Layers, node, quoted } from "./layers";
 import { zoomOf } from "./state";
 import { Table } from "./table";
@@ -73,7 +73,7 @@ function linesIn(app: App, b: Block): Line[] {
     ...s.sites.map((site) => ({
       cost: app.text(Side.New, site.cost[0]!, app.scale(app.event)),
       of: ["insnsite", app.event, 0, site.addr.toString(16) + "-" + site.callee.func].join(":"),
-      text: clip("→ " + shorten(site.callee.name || "???") + ", " + site.calls[0] + " calls"), site: true,
+      text: clip("→ " + app.short(site.callee) + ", " + site.calls[0] + " calls"), site: true,
     })),
   ]);
 }

@@ -85,13 +85,18 @@ async function why(app: App, f: number): Promise<HTMLElement | null> {
 
 async function path(app: App, f: number): Promise<HTMLElement> {
   const steps = await app.client.ask("path", f, app.event, app.upTo), list = h("ol", { class: "way" });
+  // Callers that are start-up frames come first, and are one line.
+  const first = app.folded ? steps.findIndex((step) => !step.caller.startup) : 0, skip = first < 0 ? steps.length : first;
+  if (skip > 0) list.append(h("li", {}, h("a", { href: app.href({ ...app.state, su: "1" }) },
+    skip + " start-up " + (skip === 1 ? "frame" : "frames"))));
   steps.forEach((step, i) => {
+    if (i < skip) return;
     const calls = app.text(Side.New, step.calls, 1), scale = app.scale(app.event);
     list.append(h("li", {}, app.link(step.caller), h("span", { class: "where" }, app.base
       ? " calls: " + app.said(step.calls, 1) + "; inclusive: " + app.said(step.cost, scale)
       : " " + calls + (calls === "1" ? " call, " : " calls, ") + app.text(Side.New, step.cost, scale) + " inclusive")));
-    if (i === steps.length - 1) list.append(h("li", {}, h("b", {}, h("bdi", {}, step.callee.name || "???"))));
   });
+  if (steps.length) list.append(h("li", {}, h("b", {}, h("bdi", {}, steps[steps.length - 1]!.callee.name || "???"))));
   return h("section", {}, h("h3", {}, "Most expensive path"),
     steps.length ? list : h("p", { class: "note" }, "It has no callers."));
 }

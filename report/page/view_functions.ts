@@ -15,6 +15,7 @@ import type { Row } from "./table";
 const fields: Record<string, Field> = { name: Field.Name, file: Field.File, object: Field.Object };
 const costs: Record<string, Of> = { self: Of.Self, incl: Of.Inclusive, called: Of.Called, per: Of.PerCall };
 
+const narrow = (): boolean => matchMedia("(max-width: 40rem)").matches; // a phone
 const WIDE = 10; // columns of numbers that fit beside names
 
 // "-self.0.Ir": the most expensive first; "+": the cheapest; "~": by magnitude.
@@ -51,13 +52,13 @@ class Functions implements Shown {
         "name are. \"new\" and \"gone\" mark functions with a cost in one profile only."));
   }
 
-  // Names come after the numbers; before them when they would not be visible.
+  // Names come after the numbers; before them where they would not be visible.
   private lay<T>(numbers: T[], names: T[]): T[] {
-    return this.values!.columns.length > WIDE ? [names[0]!, ...numbers, ...names.slice(1)] : [...numbers, ...names];
+    return this.values!.columns.length > WIDE || narrow() ? [names[0]!, ...numbers, ...names.slice(1)] : [...numbers, ...names];
   }
 
   private columns(app: App): void {
-    const key = app.events.join() + "|" + (app.state.s ?? "") + "|" + (app.state.g ?? "") + app.ready + app.event;
+    const key = app.events.join() + "|" + (app.state.s ?? "") + "|" + (app.state.g ?? "") + app.ready + app.event + narrow();
     if (key === this.made && app.summary === this.of) return;
     this.made = key;
     this.of = app.summary; // other parts have other totals
@@ -116,10 +117,11 @@ class Functions implements Shown {
       this.said.textContent = (e as Error).message;
       return true;
     }
-    const all = app.summary.funcs;
-    this.said.textContent = (rows.length === all ? "" : rows.length.toLocaleString("en") + " of ") +
-      all.toLocaleString("en") +
-      " functions" + (app.ready ? "" : ", more are loading");
+    const all = app.summary.funcs, { count } = app.filter.startup && !app.filter.text && rows.length < all
+      ? await app.client.ask("startupOf", new Uint32Array(0)) : { count: 0 };
+    const folded = count > 1 && rows.length === all - count + 1, shown = folded ? all : rows.length;
+    this.said.textContent = (shown === all ? "" : shown.toLocaleString("en") + " of ") + all.toLocaleString("en") +
+      " functions" + (folded ? ", " + count + " start-up frames in one row" : "") + (app.ready ? "" : ", more are loading");
     // Other rows start at the top; when a group is opened or more is loaded, the position stays.
     const place = [app.state.s, app.state.q, app.state.g, app.state.e, app.state.fo, app.state.p].join("|"),
       keep = place === this.at;

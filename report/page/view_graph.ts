@@ -7,7 +7,7 @@ import type { Value } from "./core";
 import type { GraphPicture } from "./api";
 import { funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, share, shorten, signed, svg } from "./element";
+import { button, h, number, percent, share, signed, svg } from "./element";
 import { apart, curve, Layers, node, quoted } from "./layers";
 import { zoomOf } from "./state";
 import { Table } from "./table";
@@ -21,30 +21,32 @@ const shares = ["0", "0.1", "0.5", "1", "2", "5", "10"];
 const frames: [string, string][] = [["", "none"], ["object", "object"], ["file", "file"], ["namespace", "namespace"],
   ["cycle", "cycle"]];
 
-function called(n: Node_): string {
+function called(app: App, n: Node_): string {
   return n.cycle ? "cycle " + n.cycle + ", " + n.members.length + " functions"
-    : n.name ? shorten(n.name.name || "???") : n.above ? "other callers" : "other callees";
+    : n.name ? app.short(n.name) : n.above ? "other callers" : "other callees";
 }
 
-function label(n: Node_): string {
-  const text = called(n);
+function label(app: App, n: Node_): string {
+  const text = called(app, n);
   return text.length > 30 ? text.slice(0, 29) + "…" : text;
 }
 
 // The functions of a cycle, in its tip.
 function listed(members: string[]): string {
-  const names = members.slice(0, 20).map((name) => shorten(name || "???"));
+  const names = members.slice(0, 20).map((name) => name || "???");
   return names.join(", ") + (members.length > names.length ? " and " + (members.length - names.length) + " more" : "");
 }
 
-// The position of an edge's label: beside the middle of a segment without a node, as near to the edge's middle as
-// possible.
+// The position of an edge's label: right of the middle of a segment without a node, as near to the edge's middle as possible;
+// above the middle where the edge goes on to the right, else below it, so that the edge does not cross the label.
 function free(points: [number, number][], nodes: Node_[]): [number, number] {
-  const spots = points.slice(1).map(([x, y], i): [number, number] => [(x + points[i]![0]) / 2 + 4, (y + points[i]![1]) / 2]);
+  const spots = points.slice(1).map(([x, y], i): [number, number, number] =>
+    [(x + points[i]![0]) / 2, (y + points[i]![1]) / 2, (x - points[i]![0]) * (y - points[i]![1])]);
   const half = (spots.length - 1) / 2, order = spots.map((_, i) => i).sort((a, b) => Math.abs(a - half) - Math.abs(b - half));
-  const at = order.find((i) => !nodes.some((n) => Math.abs(n.x - spots[i]![0]) < n.w / 2 + 35 &&
+  const at = order.find((i) => !nodes.some((n) => Math.abs(n.x - spots[i]![0] - 35) < n.w / 2 + 35 &&
     Math.abs(n.y - spots[i]![1]) < 28));
-  return spots[at ?? order[0]!]!;
+  const [x, y, slope] = spots[at ?? order[0]!]!;
+  return [x, Math.abs(slope) < 1 ? y : slope > 0 ? y - 5 : y + 13];
 }
 
 // `cycle`: that of the focus function.
@@ -69,7 +71,7 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
     const points = own ? [] : apart(e.points, pairs.has(e.to + "-" + e.from), app.state.dr === "left");
     const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points, app.state.dr === "left");
     const change = app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
-    const text = label(from) + " calls " + label(to) + ": " +
+    const text = label(app, from) + " calls " + label(app, to) + ": " +
       (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + (Math.abs(e.calls.approx) === 1 ? " call, " : " calls, ") +
       (app.base ? signed : number)(e.value, app.scale(app.event)) +
       " inclusive (" + part(e.value.approx) + " of " + names + ")" + (e.costOn.length ? "; cost: " +
@@ -80,13 +82,13 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
     if (size > 0.02 && points.length > 1) {
       // Of two opposite edges one label is a line higher, the other lower.
       const [x, y] = free(points, g.nodes), back = pairs.has(e.to + "-" + e.from) ? e.from < e.to ? -8 : 8 : 0;
-      lines.append(svg("text", { x, y: y + back, class: "cost" },
+      lines.append(svg("text", { x: x + 6 + 3 * Math.sqrt(size), y: y + back, class: "cost" },
         part(e.value.approx) + (app.base ? "" : ", " + number(e.calls, 1) + "×")));
     }
   }
   g.nodes.forEach((n) => {
-    const text = label(n), width = n.w;
-    const values = n.inclusive[side], scale = app.scale(app.event), said = n.name ? called(n) + ", " +
+    const text = label(app, n), width = n.w;
+    const values = n.inclusive[side], scale = app.scale(app.event), said = n.name ? called(app, n) + ", " +
       (n.inclusive.length ? (app.base ? signed : number)(values, scale) + ", " + part(values!.approx) + " of " + names +
         ", self " + (app.base ? signed : number)(n.self[side], scale) + (app.base ? "; " + [n.inclusive, n.self].map((v, i) =>
         ["inclusive", "self"][i] + ": " + app.sides.map((s) => sideNames[s] + " " + app.text(s, v, scale)).join(", "))
@@ -124,7 +126,7 @@ function framed(n: Node_, b: GraphPicture["boxes"][0]): boolean {
 function dot(app: App, g: GraphPicture): string {
   const out = ["digraph calls {", "  node [shape=box];"];
   g.nodes.forEach((n, i) => out.push("  n" + i + " [label=" +
-    quoted((n.cycle ? called(n) : n.name ? n.name.name || "???" : called(n)) +
+    quoted((n.cycle ? called(app, n) : n.name ? n.name.name || "???" : called(app, n)) +
     (n.inclusive[0] ? " " + number(n.inclusive[0], app.scale(app.event)) : "")) + "];"));
   g.boxes.forEach((b, k) => out.push("  subgraph cluster" + k + " { label=" + quoted(b.full) + "; " +
     g.nodes.flatMap((n, i) => framed(n, b) ? ["n" + i] : []).join("; ") + " }"));
@@ -199,7 +201,7 @@ async function show(app: App): Promise<Shown> {
       const n = g.nodes[i]!;
       return n.name && !n.cycle ? app.link(n.name, {}, main) : n.name
         ? h("a", { href: app.href({ ...app.state, z: "", cn: "1", f: n.name.hash }), class: main ? "main" : null,
-          title: listed(n.members) }, called(n)) : h("span", {}, called(n));
+          title: listed(n.members) }, called(app, n)) : h("span", {}, called(app, n));
     };
     await table.show({
       count: g.edges.length, load: (first, count) => Promise.resolve(g.edges.slice(first, first + count).map((e) => {

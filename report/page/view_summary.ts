@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 //
-// The first screen: where the costs arise, why, in which lines, what changed, and how accurate that is.
+// The first screen: what it cost, where, and what to look at; below that what changed, why, all totals, and how accurate they are.
 import { Of, Side } from "./core";
 import type { Value } from "./core";
 import type { Name } from "./api";
 import { noFilter, sideNames, Values } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, factor, h, none, number, percent, signed, wide } from "./element";
+import { costSection } from "./summary_cost";
+import { lookSection } from "./summary_look";
 import { csvOf, Table } from "./table";
 
 const TEN = 10, MANY = 100000; // functions
 
 // The bar of estimated cycles: pieces with their names and shares as text, since colour is never the only sign.
-export function whyBar(app: App, values: Value[], of: string): HTMLElement {
+// `width`: its share of the place that it has.
+export function whyBar(app: App, values: Value[], of: string, width?: number): HTMLElement {
   const sum = values.reduce((all, v) => all + Math.max(0, v.approx), 0);
   const text = app.summary.why.map((name, i) => name + " " + percent(values[i]!.approx, sum)).join(", ");
   const bar = h("div", { class: "why", role: "img", "aria-label": of + ": " + text, title: text });
+  if (width !== undefined) bar.style.width = Math.max(0.5, width * 100).toFixed(2) + "%";
   values.forEach((v, i) => {
     const piece = h("span", { class: "why" + i });
     piece.style.flexGrow = String(sum ? Math.max(0, v.approx) / sum : 0);
@@ -25,8 +29,8 @@ export function whyBar(app: App, values: Value[], of: string): HTMLElement {
 }
 
 export function whyLegend(app: App): HTMLElement {
-  return h("p", { class: "legend" }, ...app.summary.why.flatMap((name, i) => [h("span", { class: "dot why" + i }),
-    name + " "]));
+  return h("p", { class: "legend" }, ...app.summary.why.map((name, i) => h("span", { class: "entry" },
+    h("span", { class: "dot why" + i }), name + " ")));
 }
 
 // A rate, marked where it is more than twice the program's.
@@ -75,45 +79,51 @@ function totals(app: App): HTMLElement {
 
 // ---- Where, and why ----
 
-async function mostExpensive(app: App, of: Of, title: string): Promise<HTMLElement> {
-  const order = await app.client.ask("order", app.filter, { of, event: app.event, side: Side.New, descending: true });
-  const funcs = order.slice(0, TEN), values = new Values(app);
+// A function with its rates above the program's, and the bar of its cycles as long as its share.
+function place(app: App, name: Name, bars: HTMLElement[], rates: [string, HTMLElement][]): HTMLElement {
+  return h("div", { class: "place" }, app.named(name), ...rates.map(([what, e]) => h("span", { class: "tag" }, what + " ", e)), ...bars);
+}
+
+async function mostExpensive(app: App, of: Of, title: string): Promise<Table> {
+  const filter = { ...app.filter, startup: app.folded ? "none" as const : undefined };
+  const order = await app.client.ask("order", filter, { of, event: app.event, side: Side.New, descending: true });
+  const funcs = order.slice(0, TEN), values = new Values(app), { why, rates } = app.summary;
   values.add(of, app.event, title, { share: true, sort: false, what: of === Of.Self ? "self" : "incl" });
-  const why = app.summary.why.length > 0, rates = app.summary.rates;
   const table = await app.client.ask("table", funcs, values.cells);
-  const bars = why || rates.length ? await app.client.ask("why", funcs, of, app.upTo) : null;
+  const bars = why.length || rates.length ? await app.client.ask("why", funcs, of, app.upTo) : null;
   const all = rates.length ? await app.client.ask("why", null, of, Side.New) : null;
+  const sides = app.base ? [Side.Old, Side.New] : [Side.New];
+  const sum = (side: Side, i: number): number => bars!.parts[side]!.reduce((s, v) => s + Math.max(0, v[i]!.approx), 0);
+  const most = why.length ? Math.max(1, ...sides.flatMap((side) => table.names.map((_, i) => sum(side, i)))) : 1;
   const view = new Table({
-    label: "Most expensive functions, " + title, columns: [
-      ...values.columns, { id: "name", title: "Function", name: true },
-        ...(why ? [{ id: "why", title: "Why", name: true }] : []),
-      ...rates.map((name) => ({ id: name, title: name })),
-    ],
+    label: "Most expensive functions, " + title, columns: [...values.columns, { id: "name", title: "Function", name: true }],
   });
   await view.show({
     count: funcs.length, load: () => Promise.resolve(table.names.map((name: Name, i) => {
       const row = values.row(table.values.map((v) => v[i]!), name.func);
-      return {
-        cells: [...row.cells, app.named(name), ...(why ? [h("span", {}, ...(app.base ? [Side.Old, Side.New] : [Side.New]).map(
-          (side) => whyBar(app, bars!.parts[side]!.map((v) => v[i]!), "Estimated cycles of " + name.name + (app.base ? ", " +
-          sideNames[side] : ""))))] : []),
-          ...rates.map((_, k) => rate(bars!.rates[0]![k]![i], all!.rates[0]![k]![0], bars!.rates[Side.Old]?.[k]![i]))],
-        of: row.of,
-      };
+      const bar = why.length ? sides.map((side) => whyBar(app, bars!.parts[side]!.map((v) => v[i]!), "Estimated cycles of " +
+        name.name + (app.base ? ", " + sideNames[side] : ""), sum(side, i) / most)) : [];
+      const high = rates.flatMap((what, k): [string, HTMLElement][] => {
+        const e = rate(bars!.rates[0]![k]![i], all!.rates[0]![k]![0], bars!.rates[Side.Old]?.[k]![i]);
+        return e.classList.contains("high") ? [[what, e]] : [];
+      });
+      return { cells: [...row.cells, place(app, name, bar, high)], of: [...row.of, ""] };
     })),
   });
-  return h("div", {}, h("h3", {}, title === "self" ? "Self cost " : "Inclusive cost ",
-    view.csvButton("most-expensive")), view.element);
+  return view;
 }
 
 async function where(app: App): Promise<HTMLElement> {
-  const lists = [await mostExpensive(app, Of.Self, "self")];
-  if (app.calls) lists.unshift(await mostExpensive(app, Of.Inclusive, "incl."));
-  return h("section", {}, h("h2", {}, "Where: the most expensive functions in " + app.eventName(app.event)),
-    app.calls ? null : h("p", { class: "note" },
+  const inclusive = app.calls && app.state.k === "incl";
+  const table = await mostExpensive(app, inclusive ? Of.Inclusive : Of.Self, inclusive ? "incl." : "self");
+  const other = (k: string, text: string): HTMLElement => h("a", { href: app.href({ k }),
+    "aria-current": (k === "incl") === inclusive ? "true" : null }, text);
+  return h("section", { class: "most" }, h("h2", {}, "Where: the most expensive functions in " + app.eventName(app.event)),
+    h("p", { class: "choice" }, app.calls ? other("", "self cost") : null, app.calls ? other("incl", "inclusive cost") : null,
+      h("a", { href: app.href({ v: "functions" }) }, "all functions"), table.csvButton("most-expensive")),
+    table.element, app.calls ? null : h("p", { class: "note" },
       "This profile has no calls (quern run --calls=yes records them): inclusive " +
-      "costs, callers, call graph and flame graph are missing; lines, sources and the treemap are available."),
-    app.summary.why.length ? whyLegend(app) : null, ...lists);
+      "costs, callers, call graph and flame graph are missing; lines, sources and the treemap are available."));
 }
 
 async function why(app: App): Promise<HTMLElement> {
@@ -228,14 +238,15 @@ async function sure(app: App): Promise<HTMLElement> {
 export const summaryView: View = {
   key: "summary", title: "Summary", when: () => true,
   show: async (app: App): Promise<Shown> => {
-    const element = h("div", { class: "summary" }, h("h2", { class: "hidden" }, "Summary"),
-      app.summary.runs.length > 1 ? h("p", { class: "note" }, "This is the sum of " + app.summary.runs.length + " runs; ",
+    const look = h("div", { class: "look" });
+    const element = h("div", { class: "summary" }, app.summary.runs.length > 1
+      ? h("p", { class: "note" }, "This is the sum of " + app.summary.runs.length + " runs; ",
         h("a", { href: app.href({ v: "series" }) }, "Series"), " has a column for each.") : null,
-      h("div", { class: "columns" }, facts(app), totals(app)));
-    element.append(await where(app));
+    await costSection(app));
     if (app.base) element.append(await changed(app));
-    element.append(await why(app));
-    // Sections that need the whole profile come when it is loaded, below the first screen.
+    element.append(h("div", { class: "firsts" }, await where(app), look), await why(app),
+      h("div", { class: "columns" }, totals(app), h("section", {}, h("h2", {}, "This profile"), facts(app))));
+    // Sections that need the whole profile come when it is loaded.
     const rest = h("div");
     element.append(rest);
     let gone = false;
@@ -243,10 +254,10 @@ export const summaryView: View = {
       element, end: (): void => { gone = true; },
       begin: (): void => {
         void (async (): Promise<void> => {
-          for (const make of app.ready ? [lines, sure] : []) {
+          for (const [to, make] of app.ready ? [[look, lookSection], [rest, lines], [rest, sure]] as const : []) {
             const section = await make(app).catch((e: Error) => h("p", { class: "note" }, e.message));
             if (gone) return;
-            rest.append(section);
+            if (section) to.append(section);
           }
           element.dataset["done"] = "1";
         })();

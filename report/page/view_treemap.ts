@@ -5,7 +5,7 @@ import { NONE, Side } from "./core";
 import type { MapBox } from "./api";
 import { funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, shorten } from "./element";
+import { button, h, number, percent } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { zoomOf } from "./state";
@@ -71,7 +71,7 @@ async function show(app: App): Promise<Shown> {
       ", exact in proportion within each box. Click to zoom, again to open."
     : "Areas are what the calls cost. Hatched boxes are estimates between two bounds, as in the flame graph.",
     app.base ? " Orange: more expensive than before, blue: cheaper." : null));
-  const name = (b: MapBox): string => (b.name ? shorten(b.name.name || "???") : b.label) + ", " + percent(b.value,
+  const name = (b: MapBox): string => (b.name ? app.short(b.name) : b.label) + ", " + percent(b.value,
     total.approx) + " of " + app.eventName(app.event) + ", depth " + b.depth +
     (b.low === b.high ? ", exactly " + number({ exact: b.low, approx: 0 },
       app.scale(app.event)) : ", estimated, between " + number({ exact: b.low, approx: 0 }, app.scale(app.event)) +
@@ -101,7 +101,7 @@ async function show(app: App): Promise<Shown> {
     return { element, focus: () => table.focus() };
   }
   const items: Item[] = boxes.map((b) => ({
-    x: b.x, y: b.y, w: b.w, h: b.h, parent: b.parent, depth: b.depth, label: b.name ? shorten(b.label) : b.label,
+    x: b.x, y: b.y, w: b.w, h: b.h, parent: b.parent, depth: b.depth, label: b.name ? app.short(b.name) : b.label,
       name: () => name(b), href: hrefOf(app, b), hash: b.name?.hash ?? "",
     heat: app.base ? growth(b) : total.approx ? Math.min(1, Math.sqrt(b.value / total.approx) * (b.name || b.line ? 1.5 : 0.3)) : 0,
       change: app.base, hatched: b.low !== b.high,

@@ -25,6 +25,7 @@ from compare import (FOLDER, LARGE, QUERN, all_rows, as_json, compare, compare_c
     compare_summary, compare_views, counts, exact, key, known_of, known_places, places_of, quern, shown,
     shown_numbers, test)  # noqa: E402
 from profiles import CIRCLE, COSTS, DIAMOND, FLOW  # noqa: E402
+from screens import check_names, check_screen, check_startup, check_widths  # noqa: E402, F401
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 
@@ -591,7 +592,8 @@ def saved_text(browser, view, name):
             URL.createObjectURL = (b) => { window.saved = b; return make.call(URL, b); };
         }
         window.saved = null;
-        [...document.querySelectorAll("#quern-main button")].find((b) => b.textContent === arguments[0]).click();
+        [...document.querySelectorAll("#quern-main button")].find((b) =>
+            b.textContent === arguments[0] || b.getAttribute("aria-label") === arguments[0]).click();
         const wait = () => window.saved ? window.saved.text().then(done) : setTimeout(wait, 10);
         wait();""", name)
 
@@ -624,7 +626,9 @@ def check_saved(browser):
         "400,48.8%,100,12.2%,1,400,func1,file1.c,"], faults)
     compare("lines", saved("v=lines", "CSV").splitlines(),
             ["Instructions self,%,Line,Source", "700,85.4%,file2.c:20,", "100,12.2%,file1.c:51,", "20,2.44%,file1.c:16,"], faults)
-    compare("totals", saved("", "CSV").splitlines(), ["Event,Total", "Instructions,820"], faults)
+    compare("totals", saved("", "CSV: totals").splitlines(), ["Event,Total", "Instructions,820"], faults)
+    compare("most expensive", saved("", "CSV: most-expensive").splitlines(),
+            ["Instructions self,%,Function", "700,85.4%,func2", "100,12.2%,func1", "20,2.44%,main"], faults)
     compare("costs", saved("v=function", "CSV").splitlines(),
             ["Event,incl.,%,self,%", "Instructions,820,100.0%,20,2.44%", "Called,0"], faults)
     main = browser.ask("name", 0)["hash"]
@@ -638,7 +642,7 @@ def check_saved(browser):
     compare("graph", ('label="main 820"' in text, '"300 (2x)"' in text, text.count("->")), (True, True, 3), faults)
     svg = saved("v=graph", "SVG")
     size = [float(v) for v in re.search('<svg [^>]*width="([^"]*)" height="([^"]*)"', svg).groups()]
-    compare("picture", ('viewBox="' in svg, re.search('<text[^>]*text-anchor="([^"]*)"', svg)[1]), (True, "middle"), faults)
+    compare("picture", ('viewBox="' in svg, re.search('<text[^>]*text-anchor="([^"]*)"', svg)[1]), (True, "start"), faults)
     # As pixels, two for each of its units: the paper, and the drawing.
     view = "v=graph"
     browser.view(view)
@@ -1421,8 +1425,8 @@ def check_each_part(browser, profile, wanted, summary, faults):
 
 # In this order. Tests that only Chromium supports: widths of the window, print, damaged files by the dozen, missing features.
 VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
-         "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old")
-CHROMIUM = ("access", "damage", "first", "old")
+         "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old", "screen", "startup", "names", "widths")
+CHROMIUM = ("access", "damage", "first", "old", "widths")
 
 
 def main():

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""The layout of the page, for check.py: the first screen, folded start-up frames, names, two panes, and every view at the width of a
+phone and of a notebook, light and dark. SCREENS is worked out by hand: 1000 instructions, 2 of which are start-up frames' own."""
+import os
+import time
+
+from compare import FOLDER, compare, quern, test
+from selenium.webdriver.common.keys import Keys
+
+SIZES = ((390, 844), (1280, 800))
+
+# _dl_start_user 1 + (below main) 1 + main 98, which calls sum<int> (600, line 5: 500, line 6: 100) and sum<long> (200), other(int) 60,
+# other(long) 39 and Python's <module> 1.
+SCREENS = """creator: hand
+cmd: ./screens
+events: Ir
+ob=/bin/screens
+fl=start.S
+fn=_dl_start_user
+1 1
+cfn=(below main)
+calls=1 2
+1 999
+fn=(below main)
+2 1
+cfi=screens.c
+cfn=main
+calls=1 1
+2 998
+fl=screens.c
+fn=main
+12 98
+cfn=int sum<int, std::less<int> >(int const*, int)
+calls=1 4
+12 600
+cfn=long sum<long, std::less<int> >(long const*, int)
+calls=1 4
+12 200
+cfn=other(int)
+calls=1 8
+12 60
+cfn=other(long)
+calls=1 9
+12 39
+cfn=py::<module>
+calls=1 10
+12 1
+fn=int sum<int, std::less<int> >(int const*, int)
+5 500
+6 100
+fn=long sum<long, std::less<int> >(long const*, int)
+6 200
+fn=other(int)
+8 60
+fn=other(long)
+9 39
+fn=py::<module>
+10 1
+"""
+SOURCE = """// A file with a line that is much longer than a phone is wide, so that it would be wrapped if lines were: one line stays one line, always.
+#include <stdio.h>
+template <typename T, typename Less> T sum(const T *v, int n)
+{
+    for (T s = 0; n > 0; n--)
+        s += "text"[*v++]; // a comment
+    return s;
+void other(int);
+void other(long);
+    int x = 0x10;
+}
+int main(void) { return 0; }
+"""
+# As they are shown.
+SHOWN = ["_dl_start_user", "int sum<…>(…)", "long sum<…>(…)", "main", "other(int)", "other(long)", "py::<module>"]
+
+
+def made(name="screens", text=SCREENS):
+    path, report = (os.path.join(FOLDER, name + end) for end in (".out", ".html"))
+    with open(path, "w") as f:
+        f.write(text)
+    with open(os.path.join(FOLDER, "screens.c"), "w") as f:
+        f.write(SOURCE)
+    quern("report", "-I", FOLDER, "-o", report, path)
+    return report
+
+
+def texts(browser, selector):
+    return browser.run("return [...document.querySelectorAll('%s')].map((e) => e.textContent)" % selector)
+
+
+def size(browser, width, height):
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                   {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+
+def check_screen(browser):
+    """The first screen: numbers, functions of the program, lines with their source."""
+    faults = []
+    browser.open(made())
+    browser.view("")
+    compare("big number", texts(browser, ".tile")[0], "instructions executed1,000", faults)
+    compare("headings", [text.split(":")[0] for text in texts(browser, "#quern-main h2")][:3], ["What it cost", "Where", "What to look at"], faults)
+    names = texts(browser, ".most .main")
+    compare("functions of the program, by self cost", names, [SHOWN[1], SHOWN[2], "main", "other(int)", "other(long)", "py::<module>"], faults)
+    browser.view("k=incl")
+    compare("by inclusive cost", texts(browser, ".most .main")[:2], ["main", SHOWN[1]], faults)
+    browser.view("")
+    compare("lines to look at", texts(browser, ".card .main"), ["screens.c:5", "screens.c:12", "screens.c:8"], faults)
+    compare("three lines of source, without their indentation", browser.run(
+        "return [...document.querySelector('.card').querySelectorAll('tr')].map((r) => [...r.cells].map((c) => c.textContent))"),
+        [["", "4", "{"], ["50.0 %", "5", "    for (T s = 0; n > 0; n--)"], ["30.0 %", "6", "        s += \"text\"[*v++]; // a comment"]], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("the first screen: what it cost, where, what to look at", faults)
+
+
+def check_startup(browser):
+    """Start-up frames are one row, one box, no node; a search and an option show them."""
+    faults = []
+    browser.open(made())
+    browser.view("v=functions")
+    compare("in one row", sorted(texts(browser, "#quern-functions .main")), sorted(SHOWN), faults)
+    compare("said", texts(browser, "p.count"), ["8 functions, 2 start-up frames in one row"], faults)
+    browser.view("v=functions&su=1")
+    compare("all", (len(texts(browser, "#quern-functions .main")), texts(browser, "p.count")), (8, ["8 functions"]), faults)
+    browser.view("v=functions&q=below")
+    compare("found", texts(browser, "#quern-functions .main"), ["(below main)"], faults)
+    browser.view("v=flame&t=1")
+    rows = browser.run("return [...document.querySelectorAll('#quern-flame tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")
+    compare("one box", [[row[0], row[3]] for row in rows[:3]], [["1,000", "0"], ["998", "1"], ["600", "2"]], faults)
+    compare("which says so", "and 1 more start-up frames" in rows[0][4], True, faults)
+    browser.view("v=graph&t=1")
+    callers = set(texts(browser, "#quern-graph td:first-child"))
+    compare("the call graph begins at main", callers, {"main"}, faults)
+    browser.view("v=graph&t=1&su=1")
+    compare("or not", "_dl_start_user" in texts(browser, "#quern-graph td:first-child"), True, faults)
+    browser.view("v=function")
+    compare("the function to begin with", texts(browser, "#quern-main h2")[0], "main", faults)
+    compare("its path", texts(browser, ".way li"), ["2 start-up frames", "main"], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("start-up frames are folded in every view", faults)
+
+
+def check_names(browser):
+    """What is between brackets is erased only where names stay distinct; an option shows all of it."""
+    faults = []
+    # Three that differ in an inner argument, one that differs in its text, brackets that are names, and those that do not match.
+    names = {"a<b<int>, c>::f(int)": "a<b<int>, c>::f(…)", "a<b<long>, c>::f(int)": "a<b<long>, c>::f(…)", "g<int>(int)": "g<…>(…)",
+             "operator<< <char>(int)": "operator<< <…>(…)", "X::operator()(int)": "X::operator()(…)", "py::<lambda>": "py::<lambda>",
+             "<Vec<u8> as Drop>::drop": "<Vec<…> as Drop>::drop", "h<int": "h<int", "(anonymous namespace)::k(int)": "(anonymous namespace)::k(…)",
+             "a->b": "a->b"}
+    text = "events: Ir\nfl=x.c\n" + "".join("fn=%s\n%d 1\n" % (name, i + 1) for i, name in enumerate(names))
+    browser.open(made("names", text))
+    browser.view("v=functions")
+    compare("shown", sorted(texts(browser, "#quern-functions .main")), sorted(names.values()), faults)
+    browser.view("v=functions&nm=1")
+    compare("whole", sorted(texts(browser, "#quern-functions .main")), sorted(names), faults)
+    compare("console", browser.complaints(), [], faults)
+    test("names: shortened where they stay distinct", faults)
+
+
+def check_widths(browser):
+    """No view is wider than the page, on a phone and on a notebook, light and dark; the header of a phone is one line."""
+    faults = []
+    views = ("", "k=incl", "v=functions", "v=functions&g=file", "v=function", "v=source", "v=graph", "v=flame", "v=treemap", "v=lines",
+             "v=flame&t=1", "v=graph&t=1")
+    browser.open(made())
+    for width, height in SIZES:
+        size(browser, width, height)
+        for theme in ("light", "dark"):
+            for view in views:
+                browser.view(view + "&m=" + theme)
+                got = browser.run("return document.documentElement.scrollWidth")
+                if got > width:
+                    faults.append("%s is %d wide at %d: %s" % (view, got, width, browser.run(
+                        "return [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && "
+                        "!e.closest('.scroll, .wide, .hold, svg, nav')).map((e) => e.tagName + '.' + e.className).slice(0, 5).join()")))
+    size(browser, *SIZES[0])
+    browser.view("v=functions")
+    bar = "return getComputedStyle(document.querySelector('header .bar')).display"
+    compare("one line", (browser.run("return document.querySelector('header').getBoundingClientRect().height < 48"), browser.run(bar)),
+            (True, "none"), faults)
+    browser.run("document.querySelector('.fold').click()")
+    compare("the second", (browser.run(bar), browser.run("return document.querySelector('.fold').getAttribute('aria-expanded')")),
+            ("flex", "true"), faults)
+    compare("a name in sight", browser.run("return document.querySelector('#quern-functions .main').getBoundingClientRect().right < 390"), True, faults)
+    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    compare("console", browser.complaints(), [], faults)
+    test("phone and notebook, light and dark: nothing is wider than the page", faults)
