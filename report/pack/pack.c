@@ -42,7 +42,20 @@ static struct func function_of(struct pack *k, unsigned side, uint32_t i)
                           .name = pack_gather_string(k, side, g.name),
                           .of = { QUERN_NONE, QUERN_NONE },
                           .line = UINT64_MAX,
-                          .addr = UINT64_MAX };
+                          .addr = UINT64_MAX,
+                          .begin = UINT64_MAX };
+}
+
+// Where a function begins: where calls enter it, else the line of its first instruction. The lowest line
+// may be that of a function which is inlined into it, and is the last choice.
+static void settle_place(struct func *f)
+{
+    if (f->begin != UINT64_MAX)
+        f->line = f->begin;
+    else if (f->addr != UINT64_MAX && f->addr_line)
+        f->line = f->addr_line;
+    f->line = f->line == UINT64_MAX ? 0 : f->line;
+    f->addr = f->addr == UINT64_MAX ? 0 : f->addr;
 }
 
 // The object's name without its folders, of a function without a file; else "": the file says it.
@@ -340,10 +353,8 @@ struct pack *pack_new(struct quern_profile *p, struct quern_profile *base, size_
     }
     if (!find_functions(k) || !sort_functions(k) || !count_parts(k) || !pack_gather(k))
         goto fail;
-    for (uint32_t f = 0; f < k->funcs; f++) {
-        k->func[f].line = k->func[f].line == UINT64_MAX ? 0 : k->func[f].line;
-        k->func[f].addr = k->func[f].addr == UINT64_MAX ? 0 : k->func[f].addr;
-    }
+    for (uint32_t f = 0; f < k->funcs; f++)
+        settle_place(&k->func[f]);
     choose_top(k);
     if (k->failed || !pack_names_settle(&k->names))
         goto fail;

@@ -112,6 +112,17 @@ static bool add_jump(struct pack *k, unsigned side, const struct quern_record *r
     return add_row(&k->jump, row);
 }
 
+// A call enters its callee where that begins, as far as the profile has lines of its own file.
+static void note_begin(struct pack *k, unsigned side, const struct quern_record *rec,
+                       uint32_t callee)
+{
+    struct func *f = &k->func[callee];
+
+    if (rec->to.line && rec->to.line < f->begin &&
+        (rec->to.file == QUERN_NONE || pack_gather_string(k, side, rec->to.file) == f->file))
+        f->begin = rec->to.line;
+}
+
 static bool add_record(struct pack *k, unsigned side, const struct quern_record *rec)
 {
     uint32_t file = pack_gather_string(k, side, rec->at.file);
@@ -129,8 +140,10 @@ static bool add_record(struct pack *k, unsigned side, const struct quern_record 
         return false;
     if (row.file == QUERN_NONE && row.line && row.line < f->line)
         f->line = row.line;
-    if (row.addr && row.addr < f->addr)
+    if (row.addr && row.addr < f->addr) {
         f->addr = row.addr;
+        f->addr_line = row.file == QUERN_NONE ? row.line : 0;
+    }
     switch (rec->kind) {
     case QUERN_REC_NONE: return true;
     case QUERN_REC_COST:
@@ -140,6 +153,7 @@ static bool add_record(struct pack *k, unsigned side, const struct quern_record 
         return add_row(&k->cost, row);
     case QUERN_REC_CALL:
         row.callee = k->func_of[side][rec->to.func];
+        note_begin(k, side, rec, row.callee);
         row.calls = rec->calls;
         row.more = keep_counts(k, rec->counts);
         return add_row(&k->call, row);

@@ -35,6 +35,8 @@ struct func {
     uint32_t object, file, name; // provisional strings
     uint32_t of[CORE_SIDES];     // the profiles' functions; QUERN_NONE
     uint64_t line, addr;         // the lowest; UINT64_MAX: none yet
+    uint64_t begin;              // the lowest line that calls go to; UINT64_MAX: none yet
+    uint64_t addr_line;          // the line at `addr`
 };
 
 struct file {
