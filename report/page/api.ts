@@ -129,7 +129,7 @@ function only(rows: Uint32Array, mask: Uint8Array): Uint32Array {
 // Requests that need functions and calls only. All others wait for lines, sources and code.
 export const early: ReadonlySet<keyof Api> = new Set<keyof Api>(["summary", "define", "select", "partTotals", "shown", "sorted",
   "order", "name", "names", "find", "table", "why", "rows", "groups", "neighbours", "reach", "path", "edges", "layers",
-  "func", "string", "flame", "graph", "dropHot", "startupOf", "seriesTotals", "seriesOrder", "seriesTable"]);
+  "func", "string", "flame", "graph", "dropHot", "startupOf", "found", "seriesTotals", "seriesOrder", "seriesTable"]);
 
 const ORDERS = 8; // in the cache: 4 MB each for a million functions
 
@@ -350,6 +350,13 @@ export class Api {
     out[at] = rows[at]!;
     out.set(rest.subarray(at), at + 1);
     return out;
+  }
+
+  // The functions that a text finds, and their self cost.
+  found(text: string, event: number): { mask: Uint8Array; count: number; self: Value } {
+    const mask = this.textMask(text), of = Uint32Array.from(mask, (hit) => hit ? 0 : NONE);
+    return { mask, count: mask.reduce((n, hit) => n + hit, 0),
+      self: this.core.groups(this.form(event), Side.New, of, new Uint32Array(0), 1)[0]! };
   }
 
   // How many start-up frames there are, and the functions of a list that are.

@@ -15,6 +15,7 @@ export interface Shown {
   element: HTMLElement;
   // Changes the state of the same view: true when the view did not have to be made again.
   update?(to: App): Promise<boolean>;
+  search?(to: App): Promise<void>; // shows what the search finds; a view without it does not depend on the search
   begin?(): void;          // after it is added to the page
   focus?(): void;
   key?(key: string): boolean;
@@ -196,6 +197,20 @@ export class Values {
   row(values: Value[], id: string | number, above: Value[] | null = null): { cells: Child[]; of: string[] } {
     const made = this.makers.map((make) => make(values, above));
     return { cells: made.map((m) => m.cell), of: made.map((m) => m.of && m.of + ":" + id) };
+  }
+}
+
+// Which functions a search finds, by function, and what that is worth, as text; null: there is no search.
+export async function foundBy(app: App): Promise<{ mask: Uint8Array | null; said: string }> {
+  const text = app.state.q;
+  if (!text) return { mask: null, said: "" };
+  try {
+    const { mask, count, self } = await app.client.ask("found", text, app.event);
+    return { mask, said: count.toLocaleString("en") + (count === 1 ? " function matches" : " functions match") +
+      (app.summary.events[app.event]!.ratio ? "" : ": " + percent(self.approx, app.total(app.event, Side.New)) + " of " +
+        app.eventName(app.event) + ", self") };
+  } catch (e) {
+    return { mask: null, said: (e as Error).message };
   }
 }
 

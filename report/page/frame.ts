@@ -4,6 +4,7 @@
 import { NONE } from "./core";
 import type { App, Shown, View } from "./app";
 import { button, h } from "./element";
+import { Pane } from "./pane";
 import { regex } from "./pattern";
 import { read } from "./state";
 import { views } from "./views";
@@ -13,6 +14,7 @@ const keys: [string, string][] = [
     "move in a table or picture"],
   ["Enter", "open"], ["u", "go up to the most expensive caller"], ["c", "go to the callees"],
     ["r", "a cycle as one function, or as its functions"], ["e", "next event"],
+  ["n", "in a source: the next hot line"],
   ["t", "switch between picture and table"], ["+ - 0", "zoom"],
   ["f", "focus: only the function, its callers and its callees"], ["h", "hide the function"],
   ["Esc", "undo the last filter"],
@@ -30,6 +32,9 @@ function copy(e: ClipboardEvent): void {
   e.clipboardData.setData("text/plain", part.textContent!);
   e.preventDefault();
 }
+
+// Views that a search does not leave: it filters lists, and highlights in pictures.
+const lists = ["functions", "compare", "lines", "series"], pictures = ["flame", "treemap", "graph"];
 
 // Texts in the form of the address.
 function hiding(texts: string[]): string { return texts.map((text) => text.replace(/~/g, "%7E")).join("~"); }
@@ -50,11 +55,13 @@ export class Frame {
   private readonly main = h("main", { id: "quern-main", tabindex: -1 });
   private readonly header = h("header", {});
   // On a phone: shows and hides search and options.
-  private readonly fold = button("⋯", () => this.unfold(!this.header.classList.contains("open")),
+  private readonly fold = button("⋯", () => this.unfold(!this.header.classList.contains("unfolded")),
     { class: "fold", "aria-label": "Search and options", "aria-expanded": "false" });
+  private readonly pane = new Pane();
   private readonly help = h("dialog", { "aria-label": "Keys" });
   private readonly notes = h("section", { "aria-label": "Remarks" });
   private app: App | null = null;
+  private view = "";
   private shown: Shown | null = null;
 
   constructor(private readonly root: HTMLElement) {
@@ -75,12 +82,13 @@ export class Frame {
     const list = h("dl");
     for (const [key, text] of keys) list.append(h("dt", {}, key), h("dd", {}, text));
     this.help.append(h("h2", {}, "Keys"), list, button("Close", () => this.help.close()));
-    root.append(header, this.notes, this.main, this.help);
+    root.append(header, this.notes, h("div", { class: "panes" }, this.pane.element, this.main), this.help);
     this.search.addEventListener("input", () => this.find(this.search.value));
     this.search.addEventListener("keydown", (e) => {
       if (e.key === "Enter" || e.key === "ArrowDown") {
         e.preventDefault();
-        this.shown?.focus?.();
+        if (Pane.beside(this.view)) this.pane.focus();
+        else this.shown?.focus?.();
       }
     });
     this.event.addEventListener("change", () => this.app?.set({ e: this.event.value }));
@@ -94,7 +102,7 @@ export class Frame {
   }
 
   private unfold(open: boolean): void {
-    this.header.classList.toggle("open", open);
+    this.header.classList.toggle("unfolded", open);
     this.fold.setAttribute("aria-expanded", String(open));
   }
 
@@ -105,7 +113,7 @@ export class Frame {
     if (!app) return;
     // Uses the address, not the shown view: of two keys in a row the second may come before the first view is shown.
     const now = read(location.hash);
-    if (["functions", "compare", "lines", "series"].includes(now.v ?? "")) app.move({ ...now, q: text }, true);
+    if (lists.includes(now.v ?? "") || pictures.includes(now.v ?? "") || Pane.beside(this.view)) app.move({ ...now, q: text }, true);
     else app.go({ v: "functions", q: text });
   }
 
@@ -132,6 +140,7 @@ export class Frame {
   show(app: App, view: View): void {
     const first = this.app?.summary !== app.summary, dark = app.state.m;
     this.app = app;
+    this.view = view.key;
     this.root.hidden = false;
     if (dark) document.documentElement.dataset["theme"] = dark;
     else delete document.documentElement.dataset["theme"];
@@ -144,7 +153,9 @@ export class Frame {
       title: i < 9 ? "Key " + (i + 1) : null,
     }, v.title)));
     if (app.state.q) this.unfold(true);
-    this.nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    // On a phone the current view is in sight.
+    const here = this.nav.querySelector<HTMLElement>("[aria-current]");
+    if (here) this.nav.scrollLeft = here.offsetLeft - this.nav.offsetLeft - 20;
     const options = app.usable.map((e) => h("option", { value: app.eventKey(e) }, app.eventName(e)));
     this.event.replaceChildren(...options);
     this.event.value = app.eventKey(app.event);
@@ -154,6 +165,7 @@ export class Frame {
     this.more.open = which;
     this.options.open = whichOptions;
     void this.showChips(app);
+    void this.pane.show(app, view).catch((e: Error) => this.say(e.message));
     if (first)
       this.notes.replaceChildren(...[...app.summary.remarks, ...app.summary.leftOut].map((text) => h("p",
         { class: "note" }, text)));

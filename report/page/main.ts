@@ -26,6 +26,8 @@ class Page {
   private defined = "";
   private shown: Shown | null = null;
   private key = "";
+  private plain = "";         // the state of the shown view, without a search
+  private app: App | null = null; // that it was made with
   private turn = 0;
   private ready = false;
   private readonly frame = new Frame(root);
@@ -43,6 +45,7 @@ class Page {
     this.defined = "";
     this.shown = null;
     this.key = "";
+    this.plain = "";
     this.ready = false;
   }
 
@@ -111,7 +114,12 @@ class Page {
     const view = viewOf(app), key = view.key + "|" + this.ready + "|" + (view.key === "function" ? state.f ?? "" : "");
     const same = this.shown && key === this.key;
     this.frame.show(app, view);
-    if (!(same && await this.shown!.update?.(app))) {
+    // The search alone has changed, in a view that is not a list.
+    const plain = write({ ...state, q: "" }), search = same && plain === this.plain && !this.shown!.update && view.key !== "lines" && view.key !== "series";
+    if (search) {
+      this.app!.state.q = state.q ?? "";
+      await this.shown!.search?.(app);
+    } else if (!(same && await this.shown!.update?.(app))) {
       const next = await view.show(app);
       if (turn !== this.turn) return;
       if (!(same && view.key === "lines")) this.shown?.end?.(); // when the lines view is shown again it reuses them
@@ -119,7 +127,10 @@ class Page {
       this.shown = next;
       this.key = key;
       next.begin?.();
+      if (state.q) await next.search?.(app);
+      this.app = app;
     }
+    this.plain = plain;
     if (turn !== this.turn) return;
     const done = this.ready ? "ready" : "first";
     if (empty) document.title = this.summary!.title;

@@ -11,6 +11,7 @@ export interface Item {
   parent: number; depth: number;
   label: string; name: () => string; // the text in it, and its accessible name
   href: string; hash: string;
+  func: number;  // NONE: none
   heat: number;  // 0 to 1: lightness; below 0: cheaper than before
   change: boolean;
   hatched: boolean;
@@ -42,6 +43,7 @@ export class Picture {
   private left = 0; // of the picture, in pixels of scale 1
   private top = 0;
   private asked = 0;
+  private found: Uint8Array | null = null;
   private hatch: CanvasPattern | null = null;
   private drag: { x: number; y: number; left: number; top: number; moved: boolean } | null = null;
   private width = 1; // of the canvas: reading it forces a layout
@@ -75,6 +77,12 @@ export class Picture {
   }
 
   end(): void { this.watch.disconnect(); }
+
+  // Highlights what a search finds: by function; null: nothing.
+  highlight(mask: Uint8Array | null): void {
+    this.found = mask;
+    this.draw();
+  }
 
   // Replaces the boxes by finer ones.
   show(items: Item[], height: number): void {
@@ -148,7 +156,7 @@ export class Picture {
     const w = Math.round(this.width * ratio), tall = Math.round(this.height * ratio);
     if (this.canvas.width !== w || this.canvas.height !== tall) [this.canvas.width, this.canvas.height] = [w, tall];
     const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();
-    const ink = color("--ink"), paper = color("--paper"), line = color("--line"),
+    const ink = color("--ink"), paper = color("--paper"), line = color("--line"), accent = color("--accent"),
       shade = shades(paper, color("--hot"), color("--cool"), Number(color("--most")));
     const { width, height } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -159,7 +167,8 @@ export class Picture {
     for (const item of this.items) {
       const [x, y, bw, bh] = this.box(item);
       if (x > width || y > height || x + bw < 0 || y + bh < 0 || bw < 0.4 || bh < 0.4) continue;
-      context.fillStyle = shade(item.heat);
+      const found = !this.found || (item.func !== NONE && this.found[item.func] === 1);
+      context.fillStyle = found ? shade(item.heat) : paper;
       context.fillRect(x, y, bw, bh);
       if (item.hatched && this.hatch && bw > 2) {
         context.fillStyle = this.hatch;
@@ -168,6 +177,12 @@ export class Picture {
       if (bw > 3 && bh > 3) {
         context.strokeStyle = line;
         context.strokeRect(x + 0.5, y + 0.5, bw - 1, bh - 1);
+      }
+      if (this.found && found) { // a frame: colour is not the only sign
+        context.strokeStyle = accent;
+        context.lineWidth = 2;
+        context.strokeRect(x + 1, y + 1, Math.max(0.5, bw - 2), Math.max(0.5, bh - 2));
+        context.lineWidth = 1;
       }
       const from = Math.max(2, x + 3), room = Math.floor((Math.min(x + bw, width) - from - 2) / WORD);
       if (room < 2 || bh < 12) continue;

@@ -34,11 +34,14 @@ export function csvOf(table: HTMLTableElement, name: string): HTMLButtonElement 
     { type: "text/csv" }), name + ".csv"), { title: "This table as a file", "aria-label": "CSV: " + name });
 }
 
+const MOST_FIXED = 24; // rem
 const FEW = 300, TALL = 8e6, ROW = 26, AROUND = 12;
 
 export interface Column {
   id: string; title: string; tip?: string;
   name?: boolean;    // text, not a number
+  wide?: number;     // width, rem
+  spare?: boolean;   // not shown on a phone
   sort?: string;     // the sort key of its head; absent: not sortable
 }
 export interface Row {
@@ -61,10 +64,16 @@ export class Table {
   private turn = 0;
   private active = 0;         // the row whose link is in the tab order
 
+  // By column its distance from the left edge, of those that stay, rem.
+  private readonly left: number[] = [];
+
   constructor(private readonly options: {
-    label: string; id?: string; columns: Column[]; sorted?: Sorted | null; onSort?(by: string): void; low?: boolean;
+    label: string; id?: string; columns: Column[]; sorted?: Sorted | null; onSort?(by: string): void;
+    fixed?: boolean; // the first columns, as far as they have a width, stay when the others scroll
+    box?: boolean; // scrolls by itself also when it is short
   }) {
     const head = h("tr", { "aria-rowindex": 1 });
+    if (options.fixed) this.fix();
     for (const c of options.columns) {
       const is = options.sorted && c.sort === options.sorted.id;
       const th = h("th", {
@@ -79,12 +88,13 @@ export class Table {
       } else {
         th.append(c.title);
       }
+      this.stay(th, head.childElementCount);
       head.append(th);
     }
     this.table = h("table", { "aria-label": options.label, id: options.id }, h("thead", {}, head), this.body);
     // The table sticks to the top of the box, whose height is that of all rows; only visible rows exist.
     this.space = h("div", { class: "space" }, this.table);
-    this.element = h("div", { class: "scroll", tabindex: -1 }, this.space);
+    this.element = h("div", { class: options.box ? "scroll box" : "scroll", tabindex: -1 }, this.space);
     new ResizeObserver(() => {
       if (!this.long || this.shown < 0) return;
       this.shown = -2; // the number of rows that fit has changed
@@ -96,6 +106,30 @@ export class Table {
       const row = (e.target as Element).closest("tr");
       if (row?.dataset["row"]) this.setActive(Number(row.dataset["row"]));
     });
+  }
+
+  // Columns stay where they leave most of the table to the others: else only the last of them, the line.
+  private fix(): void {
+    let at = 0;
+    const { columns } = this.options, n = columns.findIndex((c) => !c.wide);
+    for (const c of columns.slice(0, n)) at += c.wide!;
+    const all = at <= MOST_FIXED, few = matchMedia("(max-width: 40rem)").matches;
+    at = 0;
+    columns.slice(0, n).forEach((c, i) => {
+      if ((few && c.spare) || (!all && i < n - 1)) return;
+      this.left[i] = at;
+      at += c.wide!;
+    });
+  }
+
+  private stay(cell: HTMLElement, i: number): void {
+    const { wide, spare } = this.options.columns[i]!;
+    if (spare) cell.classList.add("spare");
+    if (!this.options.fixed || !wide) return;
+    cell.style.minWidth = cell.style.width = wide + "rem";
+    if (this.left[i] === undefined) return;
+    cell.classList.add("stays");
+    cell.style.left = this.left[i] + "rem";
   }
 
   // Shows other rows from the first one on, or (keep) from the current position.
@@ -157,6 +191,7 @@ export class Table {
           class: this.options.columns[k]?.name ? "name" : "num", "data-q": row.of?.[k] || null,
         });
         if (cell) td.append(cell);
+        this.stay(td, k);
         tr.append(td);
       });
       return tr;
@@ -213,7 +248,9 @@ export class Table {
       this.element.scrollTop = this.position(Math.max(0, row - Math.floor(this.visible() / 3)));
       await this.look();
     } else {
-      this.body.querySelector('tr[data-row="' + row + '"]')?.scrollIntoView({ block: "center" });
+      const tr = this.body.querySelector<HTMLElement>('tr[data-row="' + row + '"]'), box = this.element;
+      if (tr && box.scrollHeight > box.clientHeight + 1) box.scrollTop = tr.offsetTop - box.clientHeight / 3;
+      else tr?.scrollIntoView({ block: "center" });
     }
     this.setActive(row);
   }

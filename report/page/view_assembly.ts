@@ -138,10 +138,10 @@ async function show(app: App): Promise<Shown> {
     id: "self" + e + side, title: app.eventName(e) + (app.base ? ", " + sideNames[side] : ""),
   })));
   const costs = columns.length;
-  columns.push({ id: "arrows", title: "Jumps" }, { id: "addr", title: "Address" },
-    { id: "bytes", title: "Bytes", name: true },
+  columns.push({ id: "arrows", title: "Jumps", spare: true }, { id: "addr", title: "Address" },
+    { id: "bytes", title: "Bytes", name: true, spare: true },
     { id: "text", title: "Instruction", name: true }, { id: "jump", title: "Taken", name: true });
-  const table = new Table({ label: "Instructions", id: "quern-assembly", columns });
+  const table = new Table({ label: "Instructions", id: "quern-assembly", columns, box: app.state.v === "assembly" });
   const empty = (n: number): null[] => Array.from({ length: n }, () => null);
   const draw = (row: (typeof rows)[0], i: number): Row => {
     const picture = width ? arrowCell(i, arrows, width) : null;
@@ -189,7 +189,10 @@ async function show(app: App): Promise<Shown> {
   return {
     element, focus: () => table.focus(),
     begin: (): void => {
-      const at = app.state.l?.startsWith("0x") ? place.get(BigInt(app.state.l)) : undefined;
+      // The one of the address, else the hottest.
+      const hottest = most > 0 ? list.find((it) => heatOf(it) === most) : undefined;
+      const at = app.state.l?.startsWith("0x") ? place.get(BigInt(app.state.l))
+        : hottest && app.state.v === "assembly" ? place.get(hottest.addr) : undefined;
       if (at !== undefined) void table.scrollTo(at);
     },
   };

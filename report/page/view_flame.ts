@@ -5,7 +5,7 @@
 import { Flame, NONE, Of, Side } from "./core";
 import type { FlameLimits, Value } from "./core";
 import type { Name, Stack, Stacks } from "./api";
-import { funcOf, missing, sideNames } from "./app";
+import { foundBy, funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, save } from "./element";
 import { Picture } from "./picture";
@@ -110,7 +110,7 @@ async function show(app: App): Promise<Shown> {
       return {
         x: b.x, y: b.level * ROW, w: b.width, h: ROW, parent: b.parent, depth: b.depth, label: labelOf(app, b, n),
           name: () => say(app, b, n, c?.text ?? ""),
-        href: app.href({ v: "function", f: n.hash }), hash: n.hash,
+        href: app.href({ v: "function", f: n.hash }), hash: n.hash, func: b.func,
           heat: app.base ? c?.heat ?? 0 : Math.min(1, b.width * 1.5), change: app.base, hatched: !exact,
       };
     });
@@ -161,7 +161,7 @@ async function show(app: App): Promise<Shown> {
     name: () => othersOf(made) + ", " + percent(made.rest.approx, made.total.approx) + " of " +
       app.eventName(app.event) + ", each too narrow to be visible; zoom in to see them",
     href: app.href({ v: "functions", s: (kind === "up" ? "-self.0." : "-incl.0.") + app.eventKey(app.event) }),
-      hash: "", heat: 0, change: app.base, hatched: false,
+      hash: "", func: NONE, heat: 0, change: app.base, hatched: false,
   }] : [];
   const tall = (of: Box[]): number => (of.reduce((most, b) => Math.max(most, b.level), 0) + 1) * ROW + 2;
   // Boxes that were too narrow are requested when the user zooms in: for the visible part, and for the same width on both sides.
@@ -178,8 +178,13 @@ async function show(app: App): Promise<Shown> {
   };
   const picture = new Picture("Flame graph", [...rest, ...await items(all)], true, tall(all), zoomed, zoomOf(state));
   bar.append(...picture.buttons("flame"));
-  element.append(picture.element);
-  return { element, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
+  const said = h("p", { class: "note", role: "status" });
+  element.append(said, picture.element);
+  return { element, search: async (to) => {
+    const found = await foundBy(to);
+    said.textContent = found.said;
+    picture.highlight(found.mask);
+  }, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
 }
 
 function othersOf(made: Boxes): string {

@@ -20,7 +20,7 @@ const MOST = 1000; // direct callers or callees that are shown
 function places(app: App, n: Name): HTMLElement {
   const to = (text: string, change: Parameters<App["href"]>[0]): HTMLElement =>
     h("a", { href: app.href({ f: n.hash, ...change }) }, text);
-  return h("p", { class: "places" }, n.file ? to("Source", { v: "source", w: n.file, l: String(n.line || "") }) : null,
+  return h("p", { class: "places" }, n.file ? to("Source", { v: "source", w: n.file }) : null,
     app.summary.has & 2 ? to("Assembly", { v: "assembly" }) : null, app.calls ? to("Call graph", { v: "graph" }) : null,
     app.calls ? to("Flame graph", { v: "flame", k: "sandwich" }) : null,
       app.calls ? to("Treemap of callees", { v: "treemap", k: "callees" }) : null,

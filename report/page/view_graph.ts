@@ -5,7 +5,7 @@
 import { NONE, Side } from "./core";
 import type { Value } from "./core";
 import type { GraphPicture } from "./api";
-import { funcOf, missing, sideNames } from "./app";
+import { foundBy, funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, share, signed, svg } from "./element";
 import { apart, curve, Layers, node, quoted } from "./layers";
@@ -103,7 +103,7 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
         cn: n.cycle ? "1" : app.state.cn ?? "" }) : null, "aria-label": said + (n.cycle ? ", Enter opens it" : ""),
         class: "node" +
         (n.name && (n.name.func === app.func || (n.cycle && n.cycle === cycle)) ? " focus" : "") +
-        (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash,
+        (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash, "data-func": n.name && !n.cycle ? n.name.func : null,
     }, box, glow), said + (n.cycle ? "\n" + listed(n.members) : n.name ? "\n" + app.full(n.name) : ""),
     svg("text", { x: n.x, y: n.y - 3 }, text), svg("text", { x: n.x, y: n.y + 13, class: "cost" },
       n.inclusive.length ? part(values!.approx) + " / " + part(n.self[side]!.approx) : "")));
@@ -177,7 +177,7 @@ async function show(app: App): Promise<Shown> {
   const side = app.base ? Side.Difference : Side.New;
   const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100,
     Number(state.le ?? least) / 100, Number(state.l ?? MOST),
-    app.filter, app.base ? Side.Difference : Side.New, state.dr ?? "", app.base || state.cn === "1" ? 0 : FOLD,
+    { ...app.filter, text: "" }, app.base ? Side.Difference : Side.New, state.dr ?? "", app.base || state.cn === "1" ? 0 : FOLD,
     state.cl ?? "");
   const cycle = focus === NONE ? 0 : (await app.client.ask("name", focus)).cycle[0];
   element.append(h("p", { class: "note", role: "status" }, shown(g.nodes) +
@@ -222,8 +222,15 @@ async function show(app: App): Promise<Shown> {
   }
   const drawing = draw(app, g, side, cycle);
   bar.append(...drawing.buttons("calls", () => dot(app, g)));
-  element.append(h("div", { class: "sheet" }, drawing.element, drawing.map));
-  return { element, begin: () => drawing.start(), focus: () => drawing.focus(), key: (key) => drawing.press(key) };
+  const said = h("p", { class: "note", role: "status" });
+  element.append(said, h("div", { class: "sheet" }, drawing.element, drawing.map));
+  return { element, search: async (to) => {
+    const { mask, said: text } = await foundBy(to);
+    said.textContent = text;
+    for (const a of drawing.element.querySelectorAll<SVGElement>("a.node"))
+      a.classList.toggle("found", !!mask && mask[Number(a.dataset["func"])] === 1);
+    drawing.element.classList.toggle("searched", !!mask);
+  }, begin: () => drawing.start(), focus: () => drawing.focus(), key: (key) => drawing.press(key) };
 }
 
 export const graphView: View = { key: "graph", title: "Call graph", when: (app) => app.ready && app.calls, show };

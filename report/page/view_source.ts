@@ -8,10 +8,13 @@ import type { Name, Site } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, percent, svg } from "./element";
+import { coloured, languageOf, lex } from "./syntax";
+import type { Open } from "./syntax";
 import { Table } from "./table";
 import type { Column, Row } from "./table";
 
 export const LEAST = 100n; // minimum count of a line or instruction for a ratio to be hot
+const COST = 8, SHARE = 5.4, LINE = 4.2; // widths of columns, rem
 const FILES = 300;  // in the list of files
 
 const states = ["", "The source was not found.", "The source was left out (--source).",
@@ -108,6 +111,10 @@ class SourceView implements Shown {
   private table: Table | null = null;
   private rows: (LineRow | { call: Call; of: LineRow })[] = [];
   private heat = new Map<LineRow, number>();
+  private hot: number[] = [];    // places of rows, the hottest first
+  private next = 0;              // of them
+  private byLine = new Map<number, Name[]>();
+  private readonly said = h("span", { role: "status", class: "count" });
 
   // `func`: only its lines, without the controls; NONE: the file that the state names.
   constructor(private readonly app: App, private readonly func = NONE) {}
@@ -131,10 +138,11 @@ class SourceView implements Shown {
       app.client.ask("fileLines", file, NONE, events, app.upTo), app.client.ask("fileFuncs", file),
     ]);
     if (states[now.state]) this.element.append(h("p", { class: "note" }, states[now.state]!));
+    for (const { line, func } of funcs) this.byLine.set(line, [...this.byLine.get(line) ?? [], func]);
     this.build(now, old, runs, costs, events);
     this.warm(events.indexOf(heat), events);
     this.element.append(this.legend(heat, now));
-    await this.fill(name, events, funcs);
+    await this.fill(name, events);
   }
 
   // A function's lines in its own file. False: there are none.
@@ -150,7 +158,7 @@ class SourceView implements Shown {
     if (states[now.state]) this.element.append(h("p", { class: "note" }, states[now.state]!));
     this.build(now, old, runs, costs, events);
     this.warm(events.indexOf(heat), events);
-    await this.fill(n.file, events, []);
+    await this.fill(n.file, events);
     return true;
   }
 
@@ -180,17 +188,23 @@ class SourceView implements Shown {
       }
     });
     return h("div", { class: "bar" }, h("label", {}, "File ", list), h("label", {}, "Heat ", heat), find,
-      button("Hottest line", () => this.hottest()));
+      button("Next hot line", () => this.jump(), { title: "Key n" }));
   }
 
-  private hottest(): void {
-    let best = -1, most = -1;
-    this.rows.forEach((row, i) => {
-      const heat = "text" in row ? this.heat.get(row) ?? -1 : -1;
-      if (heat > most) [best, most] = [i, heat];
-    });
-    if (best >= 0) void this.table!.scrollTo(best).then(() => this.table!.focus());
+  // To a hot line: the hottest, then the next one.
+  private jump(focus = true): boolean {
+    const at = this.hot[this.next % Math.max(1, this.hot.length)];
+    if (at === undefined) return false;
+    const k = this.next % this.hot.length, row = this.rows[at] as LineRow, values = row.values!;
+    this.next = k + 1;
+    const e = this.app.event, v = values[0]?.[Side.New];
+    this.said.textContent = (k ? k + 1 + ". hottest line: " : "Hottest line: ") + (row.new || row.old) +
+      (v && !this.app.summary.events[e]!.ratio ? ", " + percent(v.approx, this.app.total(e, Side.New)) + " of " + this.app.eventName(e) : "");
+    void this.table!.scrollTo(at).then(() => { if (focus) this.table!.focus(); });
+    return true;
   }
+
+  key(key: string): boolean { return key === "n" && this.jump(); }
 
   private build(now: Source, old: Source, runs: Uint32Array, costs: {
     lines: { line: number; values: Value[][] }[]; sites: Site[];
@@ -238,6 +252,13 @@ class SourceView implements Shown {
       most = Math.max(most, v);
     }
     for (const [row, v] of heat) this.heat.set(row, Math.sqrt(v / most));
+    // Those of the selected function come first.
+    const own = (row: LineRow): number => this.func === NONE && app.func !== NONE &&
+      this.byLine.get(row.new || row.old)?.some((n) => n.func === app.func) ? 1 : 0;
+    this.hot = this.rows.flatMap((row, i) => "text" in row && this.heat.has(row) ? [i] : []).sort((a, b) => {
+      const x = this.rows[a] as LineRow, y = this.rows[b] as LineRow;
+      return own(y) - own(x) || this.heat.get(y)! - this.heat.get(x)!;
+    });
   }
 
   private legend(heat: number, now: Source): HTMLElement {
@@ -275,20 +296,32 @@ class SourceView implements Shown {
     return map;
   }
 
-  private async fill(name: string, events: number[], funcs: { line: number; func: Name }[]): Promise<void> {
-    const { app } = this, shown = app.events, byLine = new Map<number, Name[]>();
-    for (const { line, func } of funcs) byLine.set(line, [...byLine.get(line) ?? [], func]);
+  // What is open at the beginning of each row, comments and strings.
+  private opened(name: string): Map<LineRow, Open> {
+    const language = languageOf(name), at = new Map<LineRow, Open>();
+    let now: Open = "";
+    for (const row of this.rows) {
+      if (!("text" in row) || row.text === null) continue;
+      at.set(row, now);
+      if (row.new || !this.app.base) now = lex(row.text, now, language).open;
+    }
+    return at;
+  }
+
+  private async fill(name: string, events: number[]): Promise<void> {
+    const { app } = this, shown = app.events, { byLine } = this;
     const columns: Column[] = shown.flatMap((e) => [
       ...app.sides.map((side) => ({ id: "self" + e + side, title: app.eventName(e) +
-        (app.base ? ", " + sideNames[side] : "") })),
-      ...(app.summary.events[e]!.ratio ? [] : [{ id: "share", title: "%", tip: "of the program" }]),
+        (app.base ? ", " + sideNames[side] : ""), wide: COST, spare: !app.summary.events[e]!.ratio && !app.base })),
+      ...(app.summary.events[e]!.ratio ? [] : [{ id: "share", title: "%", tip: "of the program", wide: SHARE }]),
     ]);
-    if (app.base) columns.push({ id: "old", title: "Old line" });
-    columns.push({ id: "line", title: "Line" }, { id: "text", title: "Source", name: true });
+    if (app.base) columns.push({ id: "old", title: "Old line", wide: LINE });
+    columns.push({ id: "line", title: "Line", wide: LINE }, { id: "text", title: "Source", name: true });
+    const language = languageOf(name), opened = this.opened(name);
     if (this.func === NONE) columns.push({ id: "func", title: "Function", name: true });
     this.table = new Table({ label: "Source", id: this.func === NONE ? "quern-source" : "quern-function-source",
-      columns });
-    this.element.append(h("p", {}, this.table.csvButton("source")),
+      columns, box: true, fixed: true });
+    this.element.append(h("p", {}, this.table.csvButton("source"), " ", this.said),
       h("div", { class: "withmap" }, this.table.element, this.overview()));
     const cell = (row: LineRow): Row => {
       const cells: (Node | string | null)[] = [], of: string[] = [],
@@ -305,7 +338,8 @@ class SourceView implements Shown {
         }
       }
       const code = h("code", { class: "text" + (row.cold ? " cold" : ""), title: row.cold ? "no cost" : null },
-        row.text ?? (row.new || row.old ? "" : "(no line)"));
+        ...(row.text === null ? [row.new || row.old ? "" : "(no line)"] : row.cold ? [row.text]
+          : coloured(lex(row.text, opened.get(row) ?? "", language).pieces)));
       const heat = this.heat.get(row);
       if (heat !== undefined) {
         code.classList.add("heat");
@@ -356,6 +390,7 @@ class SourceView implements Shown {
   begin(): void {
     const line = Number(this.app.state.l), at = this.rows.findIndex((row) => "text" in row && row.new === line);
     if (line && at >= 0) void this.table!.scrollTo(at);
+    else if (this.func === NONE) this.jump(false);
   }
 
   focus(): void { this.table?.focus(); }

@@ -3,7 +3,7 @@
 // Treemaps: by structure (folders, files, functions, lines), exact; and of callees or callers.
 import { NONE, Side } from "./core";
 import type { MapBox } from "./api";
-import { funcOf, missing, sideNames } from "./app";
+import { foundBy, funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent } from "./element";
 import { Picture } from "./picture";
@@ -64,7 +64,7 @@ async function show(app: App): Promise<Shown> {
     return { element };
   }
   const width = Math.max(280, (document.getElementById("quern-main")?.clientWidth ?? 1000) - 2);
-  const { boxes, total } = await app.client.ask("treemap", kind, app.event, side, root, app.filter, width, HIGH,
+  const { boxes, total } = await app.client.ask("treemap", kind, app.event, side, root, { ...app.filter, text: "" }, width, HIGH,
     app.upTo);
   element.append(h("p", { class: "note" }, kind === "structure"
     ? "Areas are self costs in " + app.eventName(app.event) +
@@ -102,7 +102,7 @@ async function show(app: App): Promise<Shown> {
   }
   const items: Item[] = boxes.map((b) => ({
     x: b.x, y: b.y, w: b.w, h: b.h, parent: b.parent, depth: b.depth, label: b.name ? app.short(b.name) : b.label,
-      name: () => name(b), href: hrefOf(app, b), hash: b.name?.hash ?? "",
+      name: () => name(b), href: hrefOf(app, b), hash: b.name?.hash ?? "", func: b.name?.func ?? NONE,
     heat: app.base ? growth(b) : total.approx ? Math.min(1, Math.sqrt(b.value / total.approx) * (b.name || b.line ? 1.5 : 0.3)) : 0,
       change: app.base, hatched: b.low !== b.high,
   }));
@@ -112,8 +112,13 @@ async function show(app: App): Promise<Shown> {
   }
   const picture = new Picture("Treemap", items, false, HIGH, undefined, zoomOf(state));
   bar.append(...picture.buttons("treemap"));
-  element.append(picture.element);
-  return { element, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
+  const said = h("p", { class: "note", role: "status" });
+  element.append(said, picture.element);
+  return { element, search: async (to) => {
+    const found = await foundBy(to);
+    said.textContent = found.said;
+    picture.highlight(found.mask);
+  }, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
 }
 
 // Each box, then its members.

@@ -135,9 +135,99 @@ def check_startup(browser):
     compare("or not", "_dl_start_user" in texts(browser, "#quern-graph td:first-child"), True, faults)
     browser.view("v=function")
     compare("the function to begin with", texts(browser, "#quern-main h2")[0], "main", faults)
+    compare("main begins where calls enter it, sum<int> too, not at its lowest line", [
+        browser.run("return document.querySelector('#quern-main .where').textContent.split(' in ')[0].split('/').pop()"),
+        next(n["line"] for n in (browser.ask("name", f) for f in range(8)) if n["name"].startswith("int sum"))], ["screens.c:1", 4], faults)
     compare("its path", texts(browser, ".way li"), ["2 start-up frames", "main"], faults)
     compare("console", browser.complaints(), [], faults)
     test("start-up frames are folded in every view", faults)
+
+
+def check_panes(browser):
+    """Beside a function is the list of all, with the same selection; a search filters it and stays. Not on a phone."""
+    faults = []
+    browser.open(made())
+    rows = "return [...document.querySelectorAll('#quern-side tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+    seen = "return document.querySelector('aside').checkVisibility()"
+    selected = "return [...document.querySelectorAll('#quern-side [aria-current]')].map((e) => e.querySelector('.main').textContent)"
+    browser.view("v=function")
+    time.sleep(0.3)
+    compare("the list", browser.run(rows)[:3], [["100.0 %", "_dl_start_user"], ["99.8 %", "main"], ["60.0 %", SHOWN[1]]], faults)
+    compare("selected", browser.run(selected), ["main"], faults)
+    browser.run("[...document.querySelectorAll('#quern-side .main')][2].click()")
+    browser.settle()
+    time.sleep(0.3)
+    compare("opened", (texts(browser, "#quern-main h2")[0], browser.run(selected)),
+            ("int sum<int, std::less<int> >(int const*, int)", [SHOWN[1]]), faults)
+    browser.press("4")
+    time.sleep(0.3)
+    compare("in its source too", ("v=source" in browser.run("return location.hash"), browser.run(selected)), (True, [SHOWN[1]]), faults)
+    browser.run("[...document.querySelectorAll('#quern-side .main')][3].click()")
+    browser.settle()
+    compare("another one, in the same view", ("v=source" in browser.run("return location.hash"), texts(browser, ".count[role=status]")[-1]),
+            (True, "Hottest line: 6, 30.0 % of Ir"), faults)
+    browser.press("/", "o", "t", "h", "e", "r")
+    time.sleep(0.3)
+    compare("searched", ("v=source" in browser.run("return location.hash"), [row[1] for row in browser.run(rows)]),
+            (True, ["other(int)", "other(long)"]), faults)
+    browser.press(Keys.ENTER, Keys.ENTER)
+    time.sleep(0.3)
+    compare("opened by keys", browser.run(selected), ["other(int)"], faults)
+    for width, height in SIZES:
+        size(browser, width, height)
+        compare("at %d" % width, browser.run(seen), width > 1000, faults)
+    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    compare("console", browser.complaints(), [], faults)
+    test("two panes: a list and a view, one selection", faults)
+
+
+def check_source(browser):
+    """Colours; a line is a line; the hottest one in sight at once, n goes to the next; costs stay when the text scrolls."""
+    faults = []
+    browser.open(made())
+    browser.view("v=source&w=screens.c")
+    kinds = browser.run("""return [...document.querySelectorAll('#quern-source code')].map((c) =>
+        [...c.querySelectorAll('span')].map((s) => s.className.slice(4) + ' ' + s.textContent))""")
+    compare("coloured", [kinds[0][0][:6], kinds[1], kinds[5][:2], kinds[9]], [
+        "com //", ["pre #include"], ['str "text"', "com // a comment"], ["kw int", "num 0x10"]], faults)
+    compare("one line", browser.run("return new Set([...document.querySelectorAll('#quern-source tr[data-row]')].map((r) => "
+                                    "Math.round(r.getBoundingClientRect().height / 8))).size"), 1, faults)
+    said = lambda: texts(browser, "#quern-main [role=status]")[-1]  # noqa: E731
+    compare("hottest", said(), "Hottest line: 5, 50.0 % of Ir", faults)
+    browser.press("n")
+    compare("next", said(), "2. hottest line: 6, 30.0 % of Ir", faults)
+    compare("focused", browser.run("return document.activeElement.textContent"), "6", faults)
+    size(browser, *SIZES[1])
+    browser.view("v=source&w=screens.c&l=1")
+    place = "return document.querySelector('#quern-source td.stays').getBoundingClientRect().left"
+    before = browser.run(place)
+    browser.run("document.querySelector('#quern-main .scroll').scrollLeft = 200")
+    compare("costs stay", (browser.run("return document.querySelector('#quern-main .scroll').scrollLeft > 50"), browser.run(place) == before),
+            (True, True), faults)
+    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    compare("console", browser.complaints(), [], faults)
+    test("source: colours, hot lines, columns that stay", faults)
+
+
+def check_search(browser):
+    """In a picture a search highlights, says what that is worth, and leaves nothing out."""
+    faults = []
+    browser.open(made())
+    wanted = "2 functions match: 80.0 % of Ir, self"
+    for view in ("flame", "treemap", "graph"):
+        browser.view("v=" + view)
+        browser.run("document.activeElement.blur()")
+        browser.press("/", "s", "u", "m")
+        time.sleep(0.2)
+        compare(view, (browser.run("return location.hash"), wanted in texts(browser, "#quern-main [role=status]")),
+                ("#v=%s&q=sum" % view, True), faults)
+        if view == "graph":
+            compare("nodes", sorted(browser.run("return [...document.querySelectorAll('.node.found')].map((e) => "
+                                                "e.getAttribute('aria-label').split(',')[0])")), ["int sum<…>(…)", "long sum<…>(…)"], faults)
+            compare("all are there", browser.run("return document.querySelectorAll('.node').length"), 6, faults)
+        browser.press(Keys.ESCAPE, Keys.ESCAPE)
+    compare("console", browser.complaints(), [], faults)
+    test("a search highlights in pictures", faults)
 
 
 def check_names(browser):
