@@ -18,6 +18,8 @@ export interface Summary {
   why: string[];   // the terms of the bar of estimated cycles; empty: no caches and branches
   rates: string[]; // names of rates
   runs: Run[];     // of a series; else none
+  cyclic: { share: number; funcs: number } | null; // the most expensive cycle: of the program's self cost
+  opened: boolean; // functions of a cycle are one by one
 }
 
 export interface Row {
@@ -140,6 +142,8 @@ export class Api {
   private readonly rateParts: { name: string; formula: number }[] = [];
   private readonly arrays = new Map<number, Uint32Array>();
   private readonly texts = new Map<number, Map<number, string>>(); // lines by file and side
+  private opened = false;
+  private cycle: Summary["cyclic"] | undefined;
   private shorts: { of: number; map: Map<string, string> } | null = null;
   private frames: { of: number; mask: Uint8Array; count: number } | null = null;
   private mask: { key: string; mask: Uint8Array } | null = null;
@@ -213,7 +217,7 @@ export class Api {
       })),
       parts: Array.from({ length: core.number(What.Parts) }, (_, i) => core.part(i)),
       why: this.whyParts.map((part) => part.name), rates: this.rateParts.map((rate) => rate.name),
-      runs: this.series.runs,
+      runs: this.series.runs, cyclic: this.cyclic(), opened: this.opened,
     };
   }
 
@@ -233,10 +237,28 @@ export class Api {
     const n = this.core.number(What.Parts), all = parts ?? Array.from({ length: n }, () => true);
     this.core.choose(all);
     this.core.cycles(cycles);
+    this.opened = !cycles;
     this.series.select(all);
     this.orders.clear();
     this.mask = null;
     this.forget();
+  }
+
+  // The cycle with the highest self cost. Known before a selection opens the cycles.
+  private cyclic(): Summary["cyclic"] {
+    const { core } = this;
+    if (this.cycle !== undefined || !core.number(What.Linked) || this.opened) return this.cycle ?? null;
+    const form = this.form(core.number(What.Order)), of = this.array(3), funcs = new Map<number, number>();
+    for (const n of of) if (n) funcs.set(n, (funcs.get(n) ?? 0) + 1);
+    this.cycle = null;
+    if (!funcs.size) return null;
+    const place = new Map([...funcs.keys()].map((n, i) => [n, i])), total = core.total(form, Side.New).approx;
+    const sums = core.groups(form, Side.New, of.map((n) => place.get(n) ?? NONE), new Uint32Array(0), place.size);
+    for (const [n, i] of place) {
+      const share = total ? sums[i]!.approx / total : 0;
+      if (share > (this.cycle?.share ?? 0)) this.cycle = { share, funcs: funcs.get(n)! };
+    }
+    return this.cycle;
   }
 
   // Drops what the core computed for other parts.
@@ -432,7 +454,17 @@ export class Api {
       const known = core.number(What.TopInclusive);
       index.forEach((f, i) => { if (f >= known) values[i] = { exact: null, approx: NaN }; });
     }
-    return values;
+    return c.of === Of.PerCall && c.side !== Side.Factor ? this.divided(values, c, index) : values;
+  }
+
+  // Costs per call are exact where they are whole, as those of one call.
+  private divided(values: Value[], c: Column, index: Uint32Array): Value[] {
+    if (c.side === Side.Difference || this.core.formulaKind(this.form(c.event)).scale !== 1) return values;
+    const cost = this.core.values(this.form(c.event), Of.Inclusive, c.side, index), calls = this.core.values(0, Of.Called, c.side, index);
+    return values.map((v, i) => {
+      const a = cost[i]!.exact, n = calls[i]!.exact;
+      return a !== null && n !== null && n > 0n && a % n === 0n && !Number.isNaN(v.approx) ? { exact: a / n, approx: v.approx } : v;
+    });
   }
 
   table(funcs: Uint32Array, columns: Column[]): Table {

@@ -72,6 +72,16 @@ export class App {
 
   total(e: number, side: Side): number { return this.summary.events[e]!.total[side]!.approx; }
 
+  // That a view has opened the program's largest cycle by itself; "": it has not.
+  get openedCycle(): string {
+    const { cyclic, opened } = this.summary;
+    return opened && cyclic && this.state.cy !== "0" ? "A cycle of " + cyclic.funcs.toLocaleString("en") +
+      " functions, which call each other, has " + percent(cyclic.share, 1) + " of the program: its functions are opened (r makes it one)." : "";
+  }
+
+  // What is compared with what.
+  get compared(): string { return this.summary.profiles.join(", ") + " compared with " + this.summary.base.join(", "); }
+
   // ---- Places ----
 
   href(change: State): string { return write(go(this.state, change)); }
@@ -157,18 +167,18 @@ export class Values {
   readonly cells: Cell[] = [];
   private readonly makers: ((values: Value[], above: Value[] | null) => { cell: Child; of: string })[] = [];
 
-  constructor(private readonly app: App) {}
+  constructor(private readonly app: App, private readonly sides: Side[] = app.sides) {}
 
   // One kind of cost in one event.
   add(of: Of, event: number, title: string, options: { share?: boolean; parent?: boolean; sort?: boolean;
     what: string }): void {
     const { app, cells } = this, scale = of === Of.Called ? 1 : app.scale(event), at: number[] = [];
     const name = of === Of.Called ? "" : app.eventName(event) + " ";
-    for (const side of app.sides) {
+    for (const side of this.sides) {
       at[side] = cells.length;
       cells.push({ of, event, side });
     }
-    for (const side of app.sides) {
+    for (const side of this.sides) {
       this.columns.push({
         id: options.what + "." + side + "." + event,
         title: name + title + (app.base ? ", " + sideNames[side] : ""),

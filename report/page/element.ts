@@ -62,8 +62,9 @@ export function png(text: string, width: number, height: number, name: string): 
 
 export const none = "–";
 
-// Six digits: a quotient has no more significant ones.
+// Six digits, or all those of a large number before its point.
 export function rounded(v: number): string {
+  if (Math.abs(v) >= 1e5 && Math.abs(v) < 1e15) return v.toLocaleString("en", { maximumFractionDigits: 0 });
   return v !== 0 && (Math.abs(v) < 1e-6 || Math.abs(v) >= 1e15) ? v.toPrecision(6)
     : v.toLocaleString("en", { maximumSignificantDigits: 6 });
 }

@@ -232,7 +232,7 @@ export class Frame {
     const dark = document.documentElement.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ?
       "dark" : "light");
     return h("div", { class: "box" },
-      app.calls && tick("Cycles are one function", app.state.cy !== "0", (on) => app.set({ cy: on ? "" : "0" })),
+      app.calls && tick("Cycles are one function", !app.summary.opened, (on) => app.set({ cy: on ? "1" : "0" })),
       tick("Start-up frames", !app.folded, (on) => app.set({ su: on ? "1" : "" })),
       tick("Whole names", app.state.nm === "1", (on) => app.set({ nm: on ? "1" : "" })),
       tick("Dark", dark === "dark", (on) => app.set({ m: on ? "dark" : "light" })),
@@ -343,7 +343,7 @@ export class Frame {
         if (at && app.calls && app.ready) void this.step(app, at, key === "u");
         return !!at;
       case "r":
-        app.set({ cy: app.state.cy === "0" ? "" : "0" });
+        app.set({ cy: app.summary.opened ? "1" : "0" });
         return true;
       case "t":
         app.set({ t: app.state.t ? "" : "1" });

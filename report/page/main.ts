@@ -14,6 +14,7 @@ import { read, write } from "./state";
 import type { State } from "./state";
 import { viewOf } from "./views";
 
+const MOST = 0.5; // of the program, in a cycle that is opened
 const root = document.getElementById("quern-app")!;
 const empty = document.getElementById("quern-reader") !== null; // profiles are dropped into the page
 
@@ -71,12 +72,16 @@ class Page {
 
   // State of the worker before the first request: defined events, parts, cycles.
   private async prepare(state: State): Promise<void> {
-    const defined = state.d ?? "", selected = [state.p ?? "", state.cy ?? ""].join("|");
+    this.summary ??= await this.client.ask("summary");
+    // A cycle that holds most of the program says nothing about where in it: these views open it by themselves.
+    const alone = state.v === "flame" || (state.k === "incl" && (state.v ?? "summary") === "summary");
+    const open = state.cy === "0" || (!state.cy && alone && (this.summary.cyclic?.share ?? 0) >= MOST);
+    const defined = state.d ?? "", selected = [state.p ?? "", open ? "open" : ""].join("|");
     if (this.ready && selected !== this.selected) {
       const parts = state.p ? state.p.split(".").map(Number) : null;
-      const n = (await this.client.ask("summary")).parts.length;
+      const n = this.summary.parts.length;
       await this.client.ask("select", parts ? Array.from({ length: n }, (_, i) => parts.includes(i)) : null,
-        state.cy !== "0");
+        !open);
       this.selected = selected;
       this.summary = null;
     }

@@ -18,7 +18,7 @@ export interface State {
   fr?: string; // focus: on what a text or /regular expression/ finds
   hr?: string; // hidden: what texts find, with ~ between, a ~ in them as %7E
   p?: string;  // the selected parts: numbers
-  cy?: string; // "0": functions of a cycle one by one
+  cy?: string; // "0": functions of a cycle one by one, "1": as one; else as the view does
   d?: string;  // defined events: "name=formula", with ~ between
   w?: string;  // file
   l?: string;  // line

@@ -4,7 +4,7 @@
 import { Of, Side } from "./core";
 import type { Value } from "./core";
 import type { App } from "./app";
-import { factor, h, percent, rounded } from "./element";
+import { h, percent, rounded } from "./element";
 import { whyBar } from "./view_summary";
 
 const TILES = 5;
@@ -29,7 +29,8 @@ export function compact(v: number): string {
 
 // The selected event, those with a meaning, then the first others.
 function chosen(app: App): number[] {
-  const usable = app.usable.filter((e) => !app.summary.events[e]!.ratio && (app.total(e, Side.New) > 0 || (app.base && app.total(e, Side.Old) > 0)));
+  // Without caches and branches the cycles are the instructions.
+  const usable = app.usable.filter((e) => (app.eventName(e) !== "CEst" || app.summary.why.length > 0) && !app.summary.events[e]!.ratio && (app.total(e, Side.New) > 0 || (app.base && app.total(e, Side.Old) > 0)));
   const named = known.flatMap(([name]) => usable.filter((e) => app.eventName(e) === name));
   const list = [...new Set([...named, ...(named.length > 1 ? [app.event] : [app.event, ...usable])])];
   return list.filter((e) => !app.summary.events[e]!.ratio).slice(0, TILES + (named.length > 1 ? 1 : 0));
@@ -39,19 +40,19 @@ function tile(app: App, e: number, meaning: string): HTMLElement {
   const event = app.summary.events[e]!, total = event.total, now = total[Side.New]!, text = app.text(Side.New, total, event.scale);
   const q = (side: Side): string => ["total", e, side, 0].join(":"), big = compact(now.approx), exact = big === text;
   const what = known.find(([name]) => name === event.name)?.[1] ?? (event.long || event.name);
-  const change = app.base && h("span", { class: total[Side.Difference]!.approx > 0 ? "more" : total[Side.Difference]!.approx < 0 ? "less" : null },
+  const changed = app.base && h("span", { class: "change" + (total[Side.Difference]!.approx > 0 ? " more" : total[Side.Difference]!.approx < 0 ? " less" : "") },
     h("span", { "data-q": q(Side.Difference) }, app.text(Side.Difference, total, event.scale)), " ",
-    factor(undefined, { old: total[Side.Old]!.approx, new: now.approx }) === "–" ? null : change_(total));
+    total[Side.Old]!.approx || now.approx ? change(total) : null);
   return h("a", { class: "tile", href: app.href({ v: app.base ? "compare" : "functions", e: app.eventKey(e) }),
     "aria-current": e === app.event ? "true" : null },
     h("span", { class: "what" }, what),
     h("b", { "data-q": exact ? q(Side.New) : null }, big),
     exact ? null : h("span", { class: "exact", "data-q": q(Side.New) }, text),
-    change || null, meaning ? h("span", { class: "meaning" }, meaning) : null);
+    changed || null, meaning ? h("span", { class: "meaning" }, meaning) : null);
 }
 
 // "(+6.35 %)", of the old one.
-function change_(total: Value[]): string {
+function change(total: Value[]): string {
   const old = total[Side.Old]!.approx, by = total[Side.Difference]!.approx;
   return old ? "(" + (by > 0 ? "+" : "") + percent(by, old) + ")" : "(new)";
 }
@@ -68,7 +69,7 @@ export async function costSection(app: App): Promise<HTMLElement> {
     return "";
   };
   const section = h("section", { class: "cost" }, h("h2", {}, app.base
-    ? "What it cost: " + app.summary.profiles.join(", ") + " compared with " + app.summary.base.join(", ") : "What it cost"),
+    ? "What it cost: " + app.compared : "What it cost"),
     h("div", { class: "tiles" }, ...events.map((e) => tile(app, e, meaning(e)))));
   if (why.length) {
     for (const side of app.base ? [Side.Old, Side.New] : [Side.New]) {

@@ -87,7 +87,10 @@ async function show(app: App): Promise<Shown> {
   }
   element.append(h("p", { class: "note" },
     "The profile has calls, not stacks. A plain box is exact; a hatched one is an estimate, and its tip " +
-    "gives the bounds of the path's cost." + (app.state.cy === "0" ? " Functions of a cycle have boxes of their own." : " A cycle is one box.")));
+    "gives the bounds of the path's cost." + (kind === "up" ? " Callers are below." : kind === "sandwich" ? " Callers are above the function, callees below." : "") +
+    (app.base ? " Orange: the function is more expensive than before, blue: cheaper." : "") +
+    (app.summary.opened ? " Functions of a cycle have boxes of their own." : app.summary.cyclic ? " A cycle is one box." : "") +
+    (app.folded ? " Start-up frames are one box." : "")), ...(app.openedCycle ? [h("p", { class: "note" }, app.openedCycle)] : []));
 
   const names = new Map<number, Name>(), change = new Map<number, { text: string; heat: number; values: Value[] }>();
   const learn = async (all: Box[]): Promise<void> => {

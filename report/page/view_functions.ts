@@ -38,6 +38,7 @@ class Functions implements Shown {
   readonly element = h("div");
   private readonly said = h("p", { role: "status", class: "count" });
   private readonly bar = h("div", { class: "bar" });
+  private readonly title = h("h2", {}, "Functions");
   private table: Table | null = null;
   private made = ""; // the columns' parameters
   private of: App["summary"] | null = null;
@@ -45,7 +46,7 @@ class Functions implements Shown {
   private values: Values | null = null;
 
   constructor(private readonly compare: boolean) {
-    this.element.append(h("h2", {}, compare ? "Functions by difference" : "Functions"), this.bar, this.said);
+    this.element.append(this.title, this.bar, this.said);
     if (compare)
       this.said.before(h("p", { class: "note" },
         "A function is the same in both profiles when object, file and name are, else when file and " +
@@ -54,7 +55,7 @@ class Functions implements Shown {
 
   // Names come after the numbers; before them where they would not be visible.
   private lay<T>(numbers: T[], names: T[]): T[] {
-    return this.values!.columns.length > WIDE || narrow() ? [names[0]!, ...numbers, ...names.slice(1)] : [...numbers, ...names];
+    return this.compare || this.values!.columns.length > WIDE || narrow() ? [names[0]!, ...numbers, ...names.slice(1)] : [...numbers, ...names];
   }
 
   private columns(app: App): void {
@@ -62,10 +63,12 @@ class Functions implements Shown {
     if (key === this.made && app.summary === this.of) return;
     this.made = key;
     this.of = app.summary; // other parts have other totals
-    const values = this.values = new Values(app), order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare));
+    // In a comparison the difference, by which it is sorted, comes first.
+    const values = this.values = this.compare ? new Values(app, [Side.Difference, Side.Old, Side.New, Side.Factor]) : new Values(app), order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare));
     for (const e of app.events) {
-      if (app.calls) values.add(Of.Inclusive, e, "incl.", { share: true, what: "incl" });
-      values.add(Of.Self, e, "self", { share: true, parent: !!app.state.g, what: "self" });
+      if (app.calls && !this.compare) values.add(Of.Inclusive, e, "incl.", { share: true, what: "incl" });
+      values.add(Of.Self, e, "self", { share: !this.compare, parent: !!app.state.g, what: "self" });
+      if (app.calls && this.compare) values.add(Of.Inclusive, e, "incl.", { what: "incl" });
     }
     if (app.calls) {
       values.add(Of.Called, app.event, "Called", { what: "called" });
@@ -106,6 +109,7 @@ class Functions implements Shown {
   }
 
   async update(app: App): Promise<boolean> {
+    if (this.compare) this.title.textContent = "Functions by difference: " + app.compared;
     this.columns(app);
     this.tools(app);
     const values = this.values!, table = this.table!, order = orderOf(app,

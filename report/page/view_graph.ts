@@ -159,7 +159,7 @@ async function show(app: App): Promise<Shown> {
       (v) => app.set({ le: v })),
     pick("Layout", state.dr ?? "", [["", "callers above"], ["left", "callers left"], ["below", "callers below"]], (dr) => app.set({ dr })),
     pick("Frames", frames.some(([v]) => v === state.cl) ? state.cl! : "", frames, (cl) => app.set({ cl })),
-    app.base || state.cy === "0" ? null : pick("Cycles", state.cn ?? "", [["", "are one box"], ["1", "are opened"]],
+    app.base || app.summary.opened ? null : pick("Cycles", state.cn ?? "", [["", "are one box"], ["1", "are opened"]],
       (cn) => app.set({ cn })),
     pick("At most", state.l ?? MOST, ["20", "60", "120", "200", "400"].map((v) => [v, v]), (v) => app.set({ l: v })),
     button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));

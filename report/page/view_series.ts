@@ -35,7 +35,7 @@ function change(values: Value[], scale: number): { difference: string; factor: s
   };
 }
 
-async function totals(app: App): Promise<HTMLElement> {
+export async function runTotals(app: App): Promise<HTMLElement> {
   const { runs } = app.summary, values = await app.client.ask("seriesTotals", app.usable);
   const table = h("table", { id: "quern-runs", "aria-label": "Totals of the runs" }), head = table.createTHead().insertRow(),
     body = table.createTBody(), short = names(app);
@@ -108,7 +108,7 @@ async function show(app: App): Promise<Shown> {
   const element = h("div", {}, h("h2", {}, "Series: " + app.summary.runs.length + " runs"), h("p", { class: "note" },
     "Each run has a column, in the order of the command line; the other views show their sum, or that of the parts " +
     "that are selected. A function is the same in all runs when object, file and name are."));
-  element.append(await totals(app));
+  element.append(await runTotals(app));
   try {
     const { element: list, table } = await functions(app);
     element.append(list);

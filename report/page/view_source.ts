@@ -312,7 +312,7 @@ class SourceView implements Shown {
     const { app } = this, shown = app.events, { byLine } = this;
     const columns: Column[] = shown.flatMap((e) => [
       ...app.sides.map((side) => ({ id: "self" + e + side, title: app.eventName(e) +
-        (app.base ? ", " + sideNames[side] : ""), wide: COST, spare: !app.summary.events[e]!.ratio && !app.base })),
+        (app.base ? ", " + sideNames[side] : ""), wide: side === Side.Factor ? SHARE : app.base ? COST - 1.6 : COST, spare: !app.summary.events[e]!.ratio && !app.base })),
       ...(app.summary.events[e]!.ratio ? [] : [{ id: "share", title: "%", tip: "of the program", wide: SHARE }]),
     ]);
     if (app.base) columns.push({ id: "old", title: "Old line", wide: LINE });

@@ -10,6 +10,7 @@ import { button, factor, h, none, number, percent, signed, wide } from "./elemen
 import { costSection } from "./summary_cost";
 import { lookSection } from "./summary_look";
 import { csvOf, Table } from "./table";
+import { runTotals } from "./view_series";
 
 const TEN = 10, MANY = 100000; // functions
 
@@ -121,6 +122,7 @@ async function where(app: App): Promise<HTMLElement> {
   return h("section", { class: "most" }, h("h2", {}, "Where: the most expensive functions in " + app.eventName(app.event)),
     h("p", { class: "choice" }, app.calls ? other("", "self cost") : null, app.calls ? other("incl", "inclusive cost") : null,
       h("a", { href: app.href({ v: "functions" }) }, "all functions"), table.csvButton("most-expensive")),
+    inclusive && app.openedCycle ? h("p", { class: "note" }, app.openedCycle) : null,
     table.element, app.calls ? null : h("p", { class: "note" },
       "This profile has no calls (quern run --calls=yes records them): inclusive " +
       "costs, callers, call graph and flame graph are missing; lines, sources and the treemap are available."));
@@ -239,10 +241,11 @@ export const summaryView: View = {
   key: "summary", title: "Summary", when: () => true,
   show: async (app: App): Promise<Shown> => {
     const look = h("div", { class: "look" });
-    const element = h("div", { class: "summary" }, app.summary.runs.length > 1
-      ? h("p", { class: "note" }, "This is the sum of " + app.summary.runs.length + " runs; ",
-        h("a", { href: app.href({ v: "series" }) }, "Series"), " has a column for each.") : null,
-    await costSection(app));
+    const runs = app.summary.runs.length, element = h("div", { class: "summary" });
+    if (runs > 1 && app.ready)
+      element.append(h("h2", {}, "What it cost: " + runs + " runs"), await runTotals(app), h("p", { class: "note" },
+        h("a", { href: app.href({ v: "series" }) }, "Series"), " has the functions, run by run. What follows is the sum of " + runs + " runs."));
+    else element.append(await costSection(app));
     if (app.base) element.append(await changed(app));
     element.append(h("div", { class: "firsts" }, await where(app), look), await why(app),
       h("div", { class: "columns" }, totals(app), h("section", {}, h("h2", {}, "This profile"), facts(app))));

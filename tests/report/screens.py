@@ -276,3 +276,61 @@ def check_widths(browser):
     browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     compare("console", browser.complaints(), [], faults)
     test("phone and notebook, light and dark: nothing is wider than the page", faults)
+
+
+def check_recursion(browser):
+    """A cycle that holds most of the program is opened in the flame graph and in the inclusive list, which say so; elsewhere and by
+    choice it is one function. a and b call each other: 10 + 30 of 41."""
+    faults = []
+    text = ("events: Ir\nfl=x.c\nfn=main\n1 1\ncfn=a\ncalls=1 2\n1 40\nfn=a\n2 10\ncfn=b\ncalls=2 3\n2 30\nfn=b\n3 30\ncfn=a\ncalls=1 2\n3 5\n")
+    browser.open(made("recursion", text))
+    said = "A cycle of 2 functions, which call each other, has 97.6 % of the program"
+    rows = "return [...document.querySelectorAll('#quern-flame tbody tr')].map((r) => r.cells[4].textContent.slice(0, 4))"
+    for view, opened in (("v=flame&t=1", True), ("v=flame&t=1&cy=1", False), ("v=flame&t=1&cy=0", True), ("v=functions", False), ("k=incl", True),
+                         ("", False)):
+        browser.view(view)
+        compare("opened in " + view, browser.ask("summary")["opened"], opened, faults)
+        compare("said in " + view, said in browser.run("return document.querySelector('#quern-main').textContent"),
+                opened and "cy" not in view, faults)
+    browser.view("v=flame&t=1")
+    compare("boxes", (len(browser.run(rows)) > 2, browser.run(rows)[0][:4]), (True, "main"), faults)
+    browser.press("r")
+    compare("r makes it one", ("cy=1" in browser.run("return location.hash"), browser.ask("summary")["opened"]), (True, False), faults)
+    compare("console", browser.complaints(), [], faults)
+    test("a cycle that holds the program is opened", faults)
+
+
+def check_compared(browser):
+    """A comparison says what is compared, and its difference is the first column of numbers; a series shows its runs first; a cost per
+    call is exact where it is whole: 12 of 2 calls, not 10 of 3."""
+    faults = []
+    text = "events: Ir\nfl=x.c\nfn=main\n1 %d\ncfn=f\ncalls=2 2\n1 12\ncfn=g\ncalls=3 3\n1 10\nfn=f\n2 12\nfn=g\n3 10\n"
+    paths = [os.path.join(FOLDER, name) for name in ("compared.old", "compared.new")]
+    for path, cost in zip(paths, (100, 130)):
+        with open(path, "w") as f:
+            f.write(text % cost)
+    report = os.path.join(FOLDER, "compared.html")
+    quern("report", "--base=" + paths[0], "-o", report, paths[1])
+    browser.open(report)
+    browser.view("v=compare")
+    compare("title", texts(browser, "#quern-main h2")[0], "Functions by difference: %s compared with %s" % (paths[1], paths[0]), faults)
+    compare("head", texts(browser, "#quern-functions th")[:4], ["Function", "Ir self, difference ▼", "Ir self, old", "Ir self, new"], faults)
+    size(browser, *SIZES[1])
+    compare("in sight", browser.run("const b = document.querySelector('#quern-functions th[aria-sort]').getBoundingClientRect(); "
+                                    "return b.left > 0 && b.right < innerWidth"), True, faults)
+    browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.view("")
+    compare("big number", texts(browser, ".tile b + .change"), ["+30 (+24.6 %)"], faults)
+    quern("report", "--series", "-o", report, *paths)
+    browser.open(report)
+    browser.view("")
+    compare("runs", [row[:4] for row in browser.run(
+        "return [...document.querySelectorAll('#quern-runs tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")],
+        [["Ir", "122", "152", "+30"], ["CEst", "122", "152", "+30"]], faults)
+    compare("no sum in their place", texts(browser, ".tile"), [], faults)
+    browser.view("v=functions&p=0")
+    compare("per call", browser.run("return Object.fromEntries([...document.querySelectorAll('#quern-functions tbody tr')].map((r) => "
+                                    "[r.querySelector('.main').textContent, r.querySelector('[data-q^=per]').textContent]))"),
+            {"main": "–", "f": "6", "g": "≈ 3.33333"}, faults)
+    compare("console", browser.complaints(), [], faults)
+    test("comparison and series say what they compare; exact costs per call", faults)
