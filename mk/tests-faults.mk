@@ -17,7 +17,7 @@ $(FAULTS_UNITS): override LDFLAGS += $(FAULTS_WRAP)
 $(FAULTS_UNITS): $(FAULTS_INJECT)
 
 # The whole program with AddressSanitizer, whose calls fail as the environment says.
-$(BUILD)/tests/quern-faults: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(SYMBOLS_SRCS)) $(CLI_ZYDIS) \
+$(BUILD)/tests/quern-faults: $(call asan_objs,$(CLI_SRCS) $(CLI_MACHINE) sim/cache.c $(SYMBOLS_SRCS)) $(CLI_ZYDIS) \
                              $(BUILD)/lib/libquern-report-asan.a $(BUILD)/lib/libquern-asan.a \
                              $(FAULTS_INJECT)
 	$(call link_asan,$(FAULTS_WRAP) $(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))

@@ -157,13 +157,14 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqu32 zmm0, zmmword ptr [rdi]
     vpcmpeqd k3, zmm0, zmm3
     kmovw eax, k3
+    mov edx, eax
     bts eax, ecx // the last way, if no way before it matches
     blsmsk ecx, eax
     // A hit in way 0 changes nothing and writes nothing; a write would make a forked child copy the
     // page. No jump here: it would often be mispredicted.
     xor eax, eax
-    cmp ecx, 1
-    cmove ecx, eax
+    test dl, 1
+    cmovne ecx, eax
     kmovw k1, ecx
     valignd zmm0 {k1}, zmm0, zmm3, 15 // the tag, then each way moves down by one
     vmovdqu32 zmmword ptr [rdi] {k1}, zmm0

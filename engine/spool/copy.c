@@ -433,6 +433,7 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     h.s_env = h.env_bytes = 0; // the exec passes an environment
     memset(&h.n_translated, 0, sizeof(h) - offsetof(struct spool_header, n_translated));
     h.cpu = spool->cpu;
+    h.machine = spool->machine;
     if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
         ret = -EIO;
     if (ret) {

@@ -128,6 +128,26 @@ static void test_random(void **state)
              (1ul << (37 + __builtin_ctz(sets[i]))) - sets[i] * 20 * 64); // the largest
 }
 
+// A single reference to a set of its own vectors.
+static void test_order(void **state)
+{
+    (void)state;
+    if (pending == vector_waiting || !pending)
+        skip();
+    srand(2);
+    for (u32 assoc = 1; assoc <= VECTOR_WAYS; assoc++) {
+        _Alignas(64) u32 ways[VECTOR_WAYS] = { 0 }, same[VECTOR_WAYS] = { 0 };
+
+        for (u32 i = 0; i < 2000; i++) {
+            u32 tag = 1 + (u32)rand() % (assoc + 2);
+            bool miss = same[0] != tag && sim_narrow_search(same, assoc, tag);
+
+            assert_int_equal(vector_order(ways, tag, assoc), miss);
+            assert_memory_equal(ways, same, sizeof(ways));
+        }
+    }
+}
+
 // Simulated references are skipped.
 static void test_done(void **state)
 {
@@ -199,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_random, by_avx2),
+        cmocka_unit_test_setup(test_order, by_avx512),
         cmocka_unit_test_setup(test_random, by_avx512),
         cmocka_unit_test_setup(test_done, by_avx2),
         cmocka_unit_test_setup(test_done, by_avx512),
