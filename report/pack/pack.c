@@ -46,8 +46,8 @@ static struct func function_of(struct pack *k, unsigned side, uint32_t i)
                           .begin = UINT64_MAX };
 }
 
-// Where a function begins: where calls enter it, else the line of its first instruction. The lowest line
-// may be that of a function which is inlined into it, and is the last choice.
+// Where a function begins: where calls enter it, else the line of its first instruction. The lowest
+// line may be that of a function which is inlined into it, and is the last choice.
 static void settle_place(struct func *f)
 {
     if (f->begin != UINT64_MAX)
