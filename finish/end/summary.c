@@ -165,7 +165,7 @@ void summary_collected(FILE *f, const struct spool_header *h, const uint64_t *c)
     for (int numbers = 0; numbers < 2; numbers++) {
         fprintf(f, "==%d== %s", h->pid, numbers ? "Collected :" : "Events    :");
         for (int i = 0; i < FINISH_EVENTS; i++) {
-            enum finish_event e = finish_event_callgrind[i];
+            enum finish_event e = finish_callgrind[i].in;
 
             if (!finish_event_counted(e, h->flags))
                 continue;

@@ -22,12 +22,6 @@ static const enum spool_event recorded[FINISH_EVENTS] = {
 #undef SPOOL_EVENT
 };
 
-const enum finish_event finish_event_callgrind[FINISH_EVENTS] = {
-    FINISH_IR,   FINISH_DR,   FINISH_DW,       FINISH_I1MR,    FINISH_D1MR,   FINISH_D1MW,
-    FINISH_ILMR, FINISH_DLMR, FINISH_DLMW,     FINISH_BC,      FINISH_BCM,    FINISH_BI,
-    FINISH_BIM,  FINISH_GE,   FINISH_SYSCOUNT, FINISH_SYSTIME, FINISH_SYSCPU,
-};
-
 bool finish_event_counted(enum finish_event e, uint64_t flags)
 {
     return spool_event_counted(recorded[e], flags) != 0;

@@ -22,8 +22,6 @@ extern const struct finish_callgrind {
     enum spool_event inclusive; // in the engine's records
 } finish_callgrind[FINISH_EVENTS];
 extern const char *const finish_event_names[FINISH_EVENTS];
-// The same events in the order of Callgrind's profiles (ORDER of the table in sums/call_graph.c).
-extern const enum finish_event finish_event_callgrind[FINISH_EVENTS];
 // True when a run with these spool flags counts the event.
 bool finish_event_counted(enum finish_event e, uint64_t flags);
 
