@@ -25,14 +25,23 @@ static void prints(const struct spool_header *h, const uint64_t *counts, const c
     free(text);
 }
 
+// In the order of a Cachegrind profile of two levels.
+#define COUNTS(ir, i1mr, ilmr, dr, d1mr, dlmr, dw, d1mw, dlmw, bc, bcm, bi, bim)                  \
+    {                                                                                             \
+        [FINISH_IR] = (ir), [FINISH_I1MR] = (i1mr), [FINISH_ILMR] = (ilmr), [FINISH_DR] = (dr),   \
+        [FINISH_D1MR] = (d1mr), [FINISH_DLMR] = (dlmr), [FINISH_DW] = (dw),                       \
+        [FINISH_D1MW] = (d1mw), [FINISH_DLMW] = (dlmw), [FINISH_BC] = (bc), [FINISH_BCM] = (bcm), \
+        [FINISH_BI] = (bi), [FINISH_BIM] = (bim),                                                 \
+    }
+
 static void test_summary(void **state)
 {
     struct spool_header h = { .pid = 4619, .flags = SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM };
-    const uint64_t counts[FINISH_EVENTS] = { 171942, 1277, 1257,  34363, 1160, 1009, 13045,
-                                             377,    351,  33469, 3695,  741,  167 };
+    const uint64_t counts[FINISH_EVENTS] =
+        COUNTS(171942, 1277, 1257, 34363, 1160, 1009, 13045, 377, 351, 33469, 3695, 741, 167);
     // A program with many misses, and other caches.
-    const uint64_t small[FINISH_EVENTS] = { 171942, 6491, 5989, 34363, 10633, 8916, 13045,
-                                            2424,   1819, 0,    0,     0,     0 };
+    const uint64_t small[FINISH_EVENTS] =
+        COUNTS(171942, 6491, 5989, 34363, 10633, 8916, 13045, 2424, 1819, 0, 0, 0, 0);
 
     (void)state;
     prints(&h, counts,
@@ -75,12 +84,47 @@ static void test_summary(void **state)
            "==8064== LL miss rate:      7.6% (   7.2%     +   13.9%  )\n");
 }
 
+// Three levels: an LL reference is a miss of L2.
+static void test_summary_of_three_levels(void **state)
+{
+    struct spool_header h = { .pid = 9, .flags = SPOOL_F_CACHE_SIM | SPOOL_F_L2 };
+    uint64_t counts[FINISH_EVENTS] = COUNTS(1000, 40, 10, 400, 80, 20, 200, 60, 30, 0, 0, 0, 0);
+
+    (void)state;
+    counts[FINISH_I2MR] = 20;
+    counts[FINISH_D2MR] = 50;
+    counts[FINISH_D2MW] = 45;
+    prints(&h, counts,
+           "==9== I   refs:      1,000\n"
+           "==9== I1  misses:       40\n"
+           "==9== L2i misses:       20\n"
+           "==9== LLi misses:       10\n"
+           "==9== I1  miss rate:  4.00%\n"
+           "==9== L2i miss rate:  2.00%\n"
+           "==9== LLi miss rate:  1.00%\n"
+           "==9== \n"
+           "==9== D   refs:        600  (400 rd   + 200 wr)\n"
+           "==9== D1  misses:      140  ( 80 rd   +  60 wr)\n"
+           "==9== L2d misses:       95  ( 50 rd   +  45 wr)\n"
+           "==9== LLd misses:       50  ( 20 rd   +  30 wr)\n"
+           "==9== D1  miss rate:  23.3% (20.0%     + 30.0%  )\n"
+           "==9== L2d miss rate:  15.8% (12.5%     + 22.5%  )\n"
+           "==9== LLd miss rate:   8.3% (5.0%     + 15.0%  )\n"
+           "==9== \n"
+           "==9== L2 refs:         180  (120 rd   +  60 wr)\n"
+           "==9== L2 misses:       115  ( 70 rd   +  45 wr)\n"
+           "==9== L2 miss rate:    7.2% (5.0%     + 22.5%  )\n"
+           "==9== \n"
+           "==9== LL refs:         115  ( 70 rd   +  45 wr)\n"
+           "==9== LL misses:        60  ( 30 rd   +  30 wr)\n"
+           "==9== LL miss rate:    3.8% (2.1%     + 15.0%  )\n");
+}
+
 static void test_summary_without_caches(void **state)
 {
     struct spool_header h = { .pid = 5564, .flags = SPOOL_F_BRANCH_SIM };
-    const uint64_t counts[FINISH_EVENTS] = {
-        171968, 0, 0, 0, 0, 0, 0, 0, 0, 33471, 3694, 741, 167
-    };
+    const uint64_t counts[FINISH_EVENTS] =
+        COUNTS(171968, 0, 0, 0, 0, 0, 0, 0, 0, 33471, 3694, 741, 167);
 
     (void)state;
     prints(&h, counts,
@@ -96,7 +140,7 @@ static void test_summary_without_caches(void **state)
 static void test_summary_of_next_to_nothing(void **state)
 {
     struct spool_header h = { .pid = 1, .flags = SPOOL_F_CACHE_SIM };
-    const uint64_t counts[FINISH_EVENTS] = { 3, 1, 1 };
+    const uint64_t counts[FINISH_EVENTS] = COUNTS(3, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
     (void)state;
     // DIFFERS: the last line; Cachegrind prints 25.0% (it divides by 4).
@@ -128,13 +172,14 @@ static void test_collected(void **state)
     FILE *f = open_memstream(&text, &size);
 
     (void)state;
-    for (int i = 0; i < FINISH_EVENTS; i++)
-        counts[i] = 1000 + (uint64_t)i;
+    // the n-th of a Callgrind profile with all events has 1000 + n
+    for (unsigned i = 0; i < FINISH_EVENTS; i++)
+        counts[finish_callgrind[i].in] = 1000 + i;
     summary_collected(f, &h, counts);
     fclose(f);
     assert_string_equal(
         text, "==7== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw sysCount sysTime\n"
-              "==7== Collected : 1000 1003 1006 1001 1004 1007 1002 1005 1008 1014 1015\n"
+              "==7== Collected : 1000 1001 1002 1003 1004 1005 1009 1010 1011 1017 1018\n"
               "==7== \n");
     free(text);
 }
@@ -143,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_summary_of_three_levels),
         cmocka_unit_test(test_summary_without_caches),
         cmocka_unit_test(test_summary_of_next_to_nothing),
         cmocka_unit_test(test_collected),
