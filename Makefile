@@ -143,6 +143,7 @@ help:
 #? make format-check    what clang-format would change
 #? make install         PREFIX=/usr/local DESTDIR= VALGRIND_NAME=yes (as valgrind, too)
 #? make bench           compare with native speed and the distribution's Cachegrind
+#? make bench-machine   native cycles of 64 programs, and estimates from counts beside them
 #? make bench-tools     time the readers, writers and tools
 #? make soak            the program tests under forced cache flushes and preemption
 #? make fuzz            run the fuzzers of the parsers for a while (fuzz-insn, fuzz-sim: of the

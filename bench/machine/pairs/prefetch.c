@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Keys looked up in a table of chains, 24 MiB: each lookup waits for a head and a node of the chain,
-// or (AFTER) both are prefetched for keys further on.
+// Keys looked up in a table of chains, 24 MiB: each lookup waits for a head and a node of the
+// chain, or (AFTER) both are prefetched for keys further on.
 #include "../common.h"
 
 #define BITS 20

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A filter of records with handlers behind pointers, a divisor that is nearly always 64, and cases
-// that hardly ever occur: without a profile, or with one, by which gcc tests for the usual handler and the
-// usual divisor first, and moves the rest away.
+// that hardly ever occur: without a profile, or with one, by which gcc tests for the usual handler
+// and the usual divisor first, and moves the rest away.
 #include "../common.h"
 
 #define N 4096

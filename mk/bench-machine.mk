@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+#
+# `make bench-machine`: native cycles of the programs by which the model of a processor is judged, and
+# how far estimates from counts are from them (bench/machine/README.md). `make check` tests only the
+# list, the kernels, the pairs and the arithmetic (tests/machine/native).
+
+# Names of programs.txt (all); runs of each; whether disturbed runs count, too; the processor.
+BENCH_MACHINE ?=
+BENCH_RUNS ?= 30
+BENCH_BUSY ?= no
+BENCH_CPU ?=
+
+BENCH_MACHINE_DIR := $(BUILD)/bench/machine
+BENCH_MACHINE_INPUTS := $(BENCH_MACHINE_DIR)/inputs/made
+
+$(BENCH_MACHINE_DIR)/timer: bench/machine/timer.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) $(WERROR_FLAG) -o $@ $<
+
+$(BENCH_MACHINE_INPUTS): bench/machine/generate $(BENCH_INPUTS)
+	$(call say,GEN,$(@D))
+	@mkdir -p $(@D)
+	$(Q)bench/machine/generate $(BENCH_IN) $(@D)
+	@touch $@
+
+# The second reads what the first wrote. A program that failed is in the notes of both.
+.PHONY: bench-machine
+bench-machine: all $(BENCH_MACHINE_DIR)/timer $(BENCH_MACHINE_INPUTS)
+	@BENCH_RUNS='$(BENCH_RUNS)' BENCH_BUSY='$(BENCH_BUSY)' BENCH_CPU='$(BENCH_CPU)' \
+	    bench/machine/native $(BENCH_MACHINE_DIR) $(BENCH_MACHINE); status=$$?; [ $$status -le 1 ] || exit $$status; \
+	    BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
+	    bench/machine/estimates $(BUILD)/bin/quern $(BENCH_MACHINE_DIR) $(BENCH_MACHINE) && exit $$status
+
+CHECKS += check-bench-machine
+.PHONY: check-bench-machine
+check-bench-machine: $(BENCH_MACHINE_DIR)/timer
+	@tests/machine/native $(BENCH_MACHINE_DIR)/timer $(BUILD)/tests/machine
