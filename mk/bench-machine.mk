@@ -12,16 +12,18 @@ BENCH_CPU ?=
 
 BENCH_MACHINE_DIR := $(BUILD)/bench/machine
 BENCH_MACHINE_INPUTS := $(BENCH_MACHINE_DIR)/inputs/made
+# Made by mk/bench.mk, which make reads after this file.
+BENCH_MACHINE_FROM := $(BUILD)/bench/inputs
 
 $(BENCH_MACHINE_DIR)/timer: bench/machine/timer.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) $(WERROR_FLAG) -o $@ $<
 
-$(BENCH_MACHINE_INPUTS): bench/machine/generate $(BENCH_INPUTS)
+$(BENCH_MACHINE_INPUTS): bench/machine/generate $(addprefix $(BENCH_MACHINE_FROM)/,text sql work.c)
 	$(call say,GEN,$(@D))
 	@mkdir -p $(@D)
-	$(Q)bench/machine/generate $(BENCH_IN) $(@D)
+	$(Q)bench/machine/generate $(BENCH_MACHINE_FROM) $(@D)
 	@touch $@
 
 # The second reads what the first wrote. A program that failed is in the notes of both.

@@ -30,7 +30,10 @@ class Program:
     def __init__(self, fields):
         self.group, self.name, self.seen, self.kind = fields[:4]
         if self.group == "application":
-            self.package, self.command, self.flags = fields[4], fields[5], []
+            self.package, self.command, self.flags = fields[4], fields[5], [["-O2"]]
+            # What no package has is compiled, from bench/programs.
+            own = os.path.join(os.path.dirname(HERE), "programs", self.name + ".c")
+            self.source = own if self.package == "-" else None
         else:
             self.package, self.command, self.flags = "-", fields[-1], [shlex.split(f) for f in fields[4:-1]]
             words = shlex.split(self.command)
@@ -112,7 +115,9 @@ def compile_one(source, flags, target):
 
 
 def build(program, folder):
-    """Compiles a kernel, or both programs of a pair, into the folder."""
+    """Compiles a kernel, both programs of a pair, or an application of bench/, into the folder; others are there."""
+    if not program.source:
+        return
     os.makedirs(folder, exist_ok=True)
     for version, flags in zip(program.versions(), program.flags):
         compile_one(program.source, flags, os.path.join(folder, version))
@@ -151,7 +156,8 @@ def runs(program, where):
     if program.group != "application":
         return {v: Run([os.path.join(where, "bin", v), str(program.rounds)]) for v in program.versions()}
     out = os.path.join(where, "work", "result")
-    places = {"{in}": os.path.join(where, "inputs"), "{bench}": os.path.dirname(HERE), "{out}": out}
+    places = {"{in}": os.path.join(where, "inputs"), "{bin}": os.path.join(where, "bin"),
+              "{bench}": os.path.dirname(HERE), "{out}": out}
     if "{cc1}" in program.command:
         places["{cc1}"] = gcc_program("cc1")
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A matrix of 1000 rows summed with weights: down its columns, or (AFTER) along its rows.
+// A matrix of 2000 rows summed with weights: down its columns, or (AFTER) along its rows.
 #include "../common.h"
 
-#define N 1000
+#define N 2000
 
 static uint32_t m[N][N];
 
