@@ -513,7 +513,7 @@ struct spool_header {
     uint32_t s_finisher;
     uint32_t s_trace; // --trace-refs=FILE
     uint32_t s_translations; // folder of the persistent cache; 0: none
-    uint32_t s_reserved;
+    uint32_t s_parent;       // of a forked child: the spool of the process that forked it
 
     // Where messages and the summary go; the engine hides it from the client.
     int32_t log_fd;
@@ -548,7 +548,11 @@ struct spool_header {
     // Full record buffers handed over to the replayer, and replayed by their own thread.
     uint64_t n_handed, n_replayed;
     uint64_t n_helped; // LL references of handed-over buffers, simulated by their own thread
-    uint64_t n_reserved[8];
+    // Programs that this process, or a child that it forked, has executed without profiling them;
+    // without --trace-children=yes. s_native: the path of the first, if it is known.
+    uint64_t n_native;
+    uint32_t s_native, n_unused;
+    uint64_t n_reserved[6];
     // Start of `quern run`, ns since 1970: a warning is printed for modules modified later.
     uint64_t start_time;
 

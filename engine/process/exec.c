@@ -303,6 +303,21 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
     return ret;
 }
 
+// Counts a program that is executed, for the summary of who executes it; `more` is -1 where the
+// call has failed.
+static void note_native(struct thread *t, const char *path, s64 more)
+{
+    if (spool->flags & (SPOOL_F_TRACE_CHILDREN | SPOOL_F_QUIET | SPOOL_F_STAT) || spooler_is_lost())
+        return;
+    if ((spool->flags & SPOOL_F_FORKED) && threads_is_profiled(t)) {
+        copy_note_native(more);
+        return;
+    }
+    if (!spool->s_native)
+        spool->s_native = spooler_text(path);
+    __atomic_add_fetch(&spool->n_native, (u64)more, __ATOMIC_RELAXED);
+}
+
 // By the client's own call. `ends`: the call is expected to succeed, so this process's counts are
 // final.
 // DIFFERS: Valgrind never writes a profile for an image that execs; Quern keeps the counts of the
@@ -323,6 +338,8 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     ends = ends && threads_is_profiled(t) && !spooler_is_lost();
     if (ends && t->stop)
         return -ERESTARTNOINTR;
+    if (sure)
+        note_native(t, len > 0 ? own : "", 1);
     if (ends && !(spool->flags & SPOOL_F_FORKED)) {
         stopworld_stop(t);
         stopped = true;
@@ -336,6 +353,8 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
         spooler_drop();
     }
     long ret = go(t, dirfd, target, (const u64 *)argv, envp, flags, sure);
+    if (sure)
+        note_native(t, "", -1);
     if (ends)
         spool->state = SPOOL_RUNNING;
     if (stopped)

@@ -284,6 +284,7 @@ static long put_header(struct copy_fork *c, s32 pid, s32 parent_pid)
     h->parent_pid = parent_pid;
     h->flags |= SPOOL_F_FORKED;
     h->flags &= ~(u64)SPOOL_F_EXECED;
+    h->n_native = h->s_native = 0;
     h->control.taken = h->control.answered = h->control.asked; // the parent's requests
     return sys_pwrite(c->fd, h, sizeof(*h), 0) == sizeof(*h) ? 0 : -EIO;
 }
@@ -335,8 +336,26 @@ void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
         engine_die("cannot map the spool of a forked child: error %ld", -ret);
     spooler_file_size = c->size;
     fds_replace_spool(c->fd, shares_fds);
+    spool->s_parent = spool->s_spool;
     spool->s_spool = spooler_text(c->path);
     log_own();
+}
+
+void copy_note_native(s64 more)
+{
+    struct spool_header h;
+    int fd = (int)sys_open(spooler_string(spool->s_parent), O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    const u64 at = offsetof(struct spool_header, n_native);
+
+    if (fd < 0)
+        return;
+    // Its process may have ended, and another file have its name.
+    if (sys_pread(fd, &h, sizeof(h), 0) == sizeof(h) && h.magic == SPOOL_MAGIC &&
+        h.version == SPOOL_VERSION && h.pid == spool->parent_pid) {
+        h.n_native += (u64)more;
+        sys_pwrite(fd, &h.n_native, sizeof(h.n_native), at);
+    }
+    sys_close(fd);
 }
 
 // Appends a string to the text area of the file fd, whose header is h; sets *at_text to its offset.

@@ -30,6 +30,10 @@ void copy_fork_parent(struct copy_fork *c, bool forked);
 // a full disk), the child goes on without one, as it would natively, with a warning.
 void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds);
 
+// In a forked child that executes a program that is not profiled: adds to the number in the spool
+// of the process that forked it (n_native), if that is still there. The child's own has no reader.
+void copy_note_native(s64 more);
+
 // A new spool file for the program that this process is about to execute: this process's options
 // and strings, no counts. argv has the addresses of the new command line's strings, ended by 0.
 // Returns the descriptor, close-on-exec, or -errno; the file's path in path.

@@ -106,6 +106,21 @@ static void say_unnamed(FILE *f, const struct spool_file *s, const struct finish
                    s->h->pid, share * 100, remedy(s));
 }
 
+static void say_native(FILE *f, const struct spool_file *s)
+{
+    const char *first = spool_file_text(s, s->h->s_native);
+    unsigned long long n = s->h->n_native;
+    bool one = n == 1;
+
+    if (!n)
+        return;
+    text_print(f, "==%d== %llu program%s that it executed ran unprofiled", s->h->pid, n,
+               one ? "" : "s");
+    if (first && *first)
+        text_print(f, "%s%s", one ? ": " : ", the first ", first);
+    text_print(f, "; --trace-children=yes profiles %s, too\n", one ? "it" : "them");
+}
+
 static void say_next(FILE *f, const struct spool_file *s, const char *output)
 {
     char *file = first_file(s, output), *word = typed(s, file);
@@ -132,6 +147,7 @@ void advice_print(FILE *f, const struct spool_file *s, const char *output,
 
     if (!lines)
         return;
+    say_native(lines, s);
     say_unnamed(lines, s, totals);
     if (replaced)
         say_replaced(lines, s, output);

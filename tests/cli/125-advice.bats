@@ -164,3 +164,62 @@ END
         esac
     done
 }
+
+@test "programs that were executed and not profiled" {
+    [ -x "$BUILD/libexec/quern/quern-engine" ] || skip "no engine in this build"
+    unset QUERN_ENGINE QUERN_TEST_SPOOL
+    cat > runs.c << 'END'
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *words[] = { "true", 0 };
+
+// How often each letter stands in argv[1]: s posix_spawn, f fork and exec, n an exec that fails, c a
+// child that executes nothing, e exec.
+int main(int argc, char **argv)
+{
+    for (const char *how = argv[1]; *how; how++) {
+        pid_t pid = 0;
+
+        if (*how == 's')
+            posix_spawn(&pid, "/bin/true", 0, 0, words, words + 1);
+        else if (*how == 'n')
+            execv("/nonexistent/true", words), execv("/etc/passwd", words), execv("/", words);
+        else if (*how == 'e' || (pid = fork()) == 0) {
+            if (*how != 'c')
+                execv("/bin/true", words);
+            return 1;
+        }
+        if (pid)
+            waitpid(pid, 0, 0);
+    }
+    return 0;
+}
+END
+    gcc -w -o runs runs.c
+    # Of the last process that says it.
+    said() {
+        quern run --cache-sim=no "$@"
+        [ "$status" = 0 ]
+        native=$(sed -n 's/^==PID== \(.*unprofiled.*\)/\1/p' <<< "$messages" | tail -n 1)
+    }
+    said ./runs s
+    same "$native" "1 program that it executed ran unprofiled: /bin/true; --trace-children=yes profiles it, too"
+    said ./runs ssnfff
+    same "$native" \
+        "5 programs that it executed ran unprofiled, the first /bin/true; --trace-children=yes profiles them, too"
+    said ./runs ff
+    same "$native" "2 programs that it executed ran unprofiled; --trace-children=yes profiles them, too"
+    said ./runs e
+    same "$native" "1 program that it executed ran unprofiled: /bin/true; --trace-children=yes profiles it, too"
+    said ./runs nc
+    same "$native" ""
+    said --trace-children=yes ./runs sf
+    same "$native" ""
+    said --children=merge -o all ./runs sf
+    same "$native" ""
+    quern run -q --cache-sim=no ./runs sfe
+    same "$messages" ""
+}
