@@ -68,6 +68,7 @@ static struct {
     char args[512], fds[32]; // of the engine's command line: joined by '|'; its second argument
     long fd_flags[2];        // of spool and program
     long lease;              // on the program
+    u64 native;              // header.n_native
 } given;
 static long answer; // of the kernel
 
@@ -140,6 +141,7 @@ long exec_call(int dir, const char *path, const u64 *argv, u64 envp, int flags, 
     given.argv = argv;
     given.envp = envp;
     given.flags = flags;
+    given.native = header.n_native;
     if (path != engine)
         return answer;
     given.count = join(given.args, sizeof(given.args), argv);
@@ -160,6 +162,21 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     snprintf(path, path_size, NEW_SPOOL);
     copied.fd = (int)sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     return copied.fd;
+}
+
+static char noted_native[16]; // '+' and '-'
+
+void copy_note_native(s64 more)
+{
+    strcat(noted_native, more == 1 ? "+" : more == -1 ? "-" : "?");
+}
+
+static char first_native[PATH_MAX];
+
+u32 spooler_text(const char *s)
+{
+    snprintf(first_native, sizeof(first_native), "%s", s);
+    return 3;
 }
 
 long copy_set_start_mask(int fd, u64 mask)
@@ -656,6 +673,54 @@ static void test_native_ends(void **state)
     assert_native("{LyFmkX}", given.path);
     assert_string_equal(said(),
                         "warning: the seccomp filters are not in force in what is executed now\n");
+}
+
+// What is executed without being profiled is counted, while it lasts; not with -q and quern stat,
+// nor what the user has chosen by --trace-children-skip.
+static void test_native_counted(void **state)
+{
+    static const u64 none[] = { SPOOL_F_QUIET, SPOOL_F_STAT };
+
+    (void)state;
+    fresh(0);
+    header.n_native = header.s_native = 0;
+    noted_native[0] = '\0';
+    assert_int_equal(exec("elf"), -EFAULT);
+    assert_int_equal(given.native, 1);
+    assert_int_equal(header.n_native, 0);
+    assert_int_equal(header.s_native, 3);
+    assert_string_equal(first_native, "elf");
+    fresh(0);
+    profiled = false; // a vfork child, whose spool is its parent's
+    exec("s1");
+    assert_int_equal(given.native, 1);
+    assert_string_equal(first_native, "elf"); // the first one
+    assert_string_equal(noted_native, "");
+    fresh(SPOOL_F_FORKED);
+    exec("elf");
+    assert_int_equal(given.native, 0);
+    assert_string_equal(noted_native, "+-");
+    fresh(SPOOL_F_FORKED);
+    profiled = false;
+    exec("elf");
+    assert_int_equal(given.native, 1);
+    assert_string_equal(noted_native, "+-");
+    fresh(0);
+    exec("no/such");
+    assert_int_equal(given.native, 0);
+    fresh(0);
+    lost = true;
+    exec("elf");
+    assert_int_equal(given.native, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+        fresh(none[i]);
+        exec("elf");
+        assert_int_equal(given.native, 0);
+    }
+    setup(NULL);
+    skip_list = "elf";
+    exec("elf");
+    assert_int_equal(given.native, 0);
 }
 
 // A signal is to be delivered first: the client repeats the call.
@@ -1176,6 +1241,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup(test_refused, setup),
         cmocka_unit_test_setup(test_written, setup),
         cmocka_unit_test_setup(test_native_ends, setup),
+        cmocka_unit_test_setup(test_native_counted, setup),
         cmocka_unit_test_setup(test_native_noted, setup),
         cmocka_unit_test_setup(test_exe, setup),
         cmocka_unit_test_setup(test_traced, setup),

@@ -253,6 +253,38 @@ static void forked_late(void)
     fork_with(SPOOL_F_CALLS | SPOOL_F_LATE_COPY);
 }
 
+// What a child executes is counted in its parent's spool alone, and only there: not in a file that
+// has its name now.
+static void counts_native(void)
+{
+    pid_t parent = getpid();
+
+    fill(0);
+    spool->pid = parent;
+    spool->n_native = 7;
+    spool->s_native = 1;
+    if (begin_child() == 0) {
+        copy_fork_child(&c, parent, false);
+        CHECK(strcmp(spooler_string(spool->s_parent), path) == 0);
+        CHECK(spool->n_native == 0 && spool->s_native == 0);
+        copy_note_native(1);
+        copy_note_native(1);
+        CHECK(header_of(path).n_native == 9);
+        copy_note_native(-1);
+        CHECK(header_of(path).n_native == 8 && spool->n_native == 0);
+        spool->parent_pid = parent + 1; // another process's file
+        copy_note_native(1);
+        CHECK(header_of(path).n_native == 8);
+        spool->parent_pid = parent;
+        CHECK(rename(path, "elsewhere") == 0 && symlink("elsewhere", path) == 0);
+        copy_note_native(1);
+        CHECK(unlink(path) == 0 && rename("elsewhere", path) == 0);
+        CHECK(header_of(path).n_native == 8);
+        _exit(0);
+    }
+    CHECK(spool->n_native == 8 && spool->s_native == 1);
+}
+
 // --children=merge: the counts are the parent's. If calls are open, the counters hold their start.
 static void forked_to_merge(void)
 {
@@ -606,6 +638,7 @@ ALONE(dump_without_room)
 ALONE(forked)
 ALONE(forked_with_calls)
 ALONE(forked_late)
+ALONE(counts_native)
 ALONE(forked_to_merge)
 ALONE(taken_name)
 ALONE(no_child)
@@ -628,6 +661,7 @@ int main(void)
         cmocka_unit_test(test_forked),
         cmocka_unit_test(test_forked_with_calls),
         cmocka_unit_test(test_forked_late),
+        cmocka_unit_test(test_counts_native),
         cmocka_unit_test(test_forked_to_merge),
         cmocka_unit_test(test_taken_name),
         cmocka_unit_test(test_no_child),
