@@ -24,6 +24,8 @@ int cmd_stat(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 // cli/finish.c: what the engine execs; ends as the client ended.
 int cmd_finish(int argc, char **argv);
+// cli/progress.c: what `quern run --progress` executes beside the run.
+int cmd_progress(int argc, char **argv);
 // cli/demangle.c: gives the engine the names that functions have in the profile.
 int cmd_demangle(int argc, char **argv);
 

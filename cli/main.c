@@ -173,6 +173,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(word, "--finish") == 0)
         return cmd_finish(argc - 1, argv + 1);
+    if (strcmp(word, "--progress") == 0)
+        return cmd_progress(argc - 1, argv + 1);
     if (strcmp(word, "--demangle") == 0)
         return cmd_demangle(argc - 1, argv + 1);
     if (strcmp(word, "--completion") == 0 && argc == 3)

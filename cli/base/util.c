@@ -210,7 +210,8 @@ void util_wait_children(void)
 {
     struct sigaction wait = { .sa_handler = SIG_DFL };
 
-    children_changed = sigaction(SIGCHLD, &wait, &children) == 0;
+    if (!children_changed)
+        children_changed = sigaction(SIGCHLD, &wait, &children) == 0;
 }
 
 void util_pass_children(void)

@@ -432,6 +432,8 @@ void run_start(const struct run_options *options, char **given)
                  strerror(errno));
     }
 
+    if (o.progress && log_fd >= 0 && !(o.flags & SPOOL_F_QUIET))
+        run_progress_start(whole, o.progress, log_fd);
     snprintf(number, sizeof(number), "%d", spool_fd);
     client[0] = engine;
     client[1] = number;

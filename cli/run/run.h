@@ -70,6 +70,7 @@ struct run_options {
     uint64_t stress_us;
     uint64_t stress_flush;
     uint64_t every_blocks; // --dump-every-bb
+    uint64_t progress;     // --progress: seconds; 0: none
     uint32_t systime;      // --collect-systime: 0 or 1 no, then the words
     const char *machine;   // --machine
     const char *l2;        // the value of --L2, another name of --LL
@@ -84,6 +85,10 @@ void run_options_settle(struct run_options *o);
 // run.c: executes the engine for the program `given` and its arguments. Ends the process on an
 // error.
 _Noreturn void run_start(const struct run_options *options, char **given);
+
+// run_progress.c: has another process say every so many seconds what this one has counted so far,
+// until it ends. `whole` is the program to execute; messages go to log_fd.
+void run_progress_start(const char *whole, uint64_t seconds, int log_fd);
 
 // The engine, to be freed; NULL: there is none.
 char *run_engine(void);

@@ -10,6 +10,7 @@
 #include "cli/options/options.h"
 
 enum { PATTERNS_MAX = 64, CALLERS_MAX = 64, RECS_MAX = 9999, GROUPS_MAX = 9999 };
+enum { PROGRESS_SECONDS = 10, PROGRESS_MAX = 86400 };
 
 void run_options_cache(void *field, const struct option *o, const char *value)
 {
@@ -88,6 +89,12 @@ static void rule(void *field, const struct option *o, const char *value)
         r->flags |= SPOOL_F_NOT_COLLECTING;
 }
 
+static void progress(void *field, const struct option *o, const char *value)
+{
+    (void)o, (void)value;
+    *(uint64_t *)field = PROGRESS_SECONDS;
+}
+
 // What the options that are one flag are called.
 static const struct {
 #define SPOOL_OPTION(bit, flag, option, reader) char flag[sizeof(option)];
@@ -142,6 +149,10 @@ static const struct option rows[] = {
     { "--log-file", "=FILE",
       "messages and the summary go to FILE (%p, %q{VAR}, %%) [standard error]",
       OPTION_TEXT, FIELD(log) },
+    { "--progress", NULL, "say every ten seconds how much has been counted so far",
+      OPTION_CALL, FIELD(progress), .call = progress },
+    { "--progress", "=SECONDS", "the same, at other intervals",
+      OPTION_NUMBER, FIELD(progress), .min = 1, .max = PROGRESS_MAX },
     { "-q", NULL, NULL, OPTION_SET, BITS(QUIET) },
     { FLAG(QUIET), NULL, "print nothing but errors", OPTION_SET },
     { .kind = OPTION_HEADING, .help = "Simulation" },

@@ -95,7 +95,8 @@ load run
     # First those that people use.
     same "$(sed -n '/^Most used:$/,/^$/s/^  -.*, --\|^  --\|^  -/--/p' <<< "$output" |
         sed 's/[ =].*//' | tr '\n' ' ')" "--cachegrind-out-file --calls --cache-sim --branch-sim \
---LL --machine --trace-children --children --toggle-collect --reproducible --log-file --quiet "
+--LL --machine --trace-children --children --toggle-collect --reproducible --log-file --progress \
+--progress --quiet "
     same "$(sed -n 5p <<< "$output")" ""
     same "$(sed -n 6p <<< "$output")" "Most used:"
 }
