@@ -60,23 +60,12 @@ struct listing {
 
 // ---- Which files, and where ----
 
-static char *try_path(const char *dir, const char *name, bool given)
-{
-    char *path = xasprintf("%s%s", dir, name);
-
-    if (source_is_there(path, given))
-        return path;
-    free(path);
-    return NULL;
-}
-
 static void locate(const struct annotate *a, struct listed *s)
 {
-    if ((s->path = try_path("", s->name, s->given)))
-        return;
-    for (size_t i = 0; i < a->include.count && !s->path; i++)
-        if ((s->path = try_path(a->include.item[i], s->name, s->given)))
-            s->dir = a->include.item[i];
+    if (source_is_there(s->name, s->given))
+        s->path = xstrdup(s->name);
+    else
+        s->path = source_search(&a->include, s->name, s->given, &s->dir);
 }
 
 // Does path end in name, at a slash?
@@ -584,6 +573,8 @@ static void put_title(const struct annotate *a, const struct listed *s)
 
     if (s->file != QUERN_NONE && !s->user)
         name = annotate_file_name(a, s->file);
+    if (s->dir && strcmp(s->path + strlen(s->dir), s->name) != 0)
+        name = s->path + strlen(s->dir); // found without the first folders of its name
     text_print(stdout, TABLE_RULE "-- %s-annotated source: %s%s%s\n" TABLE_RULE,
                s->user ? "User" : "Auto", s->dir ? s->dir : "", s->dir ? " + " : "", name);
 }

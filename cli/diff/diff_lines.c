@@ -26,26 +26,14 @@ struct text {
     size_t n;
 };
 
-static char *try_file(const char *dir, const char *name)
-{
-    char *path = *dir ? xasprintf("%s/%s", dir, name) : xstrdup(name);
-
-    if (source_is_there(path, false))
-        return path;
-    free(path);
-    return NULL;
-}
-
-// Below each include directory, tries the whole name, then the name without its first folders.
+// Below the folders of this side first: the recorded path leads to one of the two versions.
 static char *locate(const struct diff_side *s, const char *name)
 {
-    char *path;
+    char *path = source_search(&s->include, name, false, NULL);
 
-    for (size_t i = 0; i < s->include.count; i++)
-        for (const char *n = name; n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL)
-            if (*n && (path = try_file(s->include.item[i], n)))
-                return path;
-    return try_file("", name);
+    if (!path && source_is_there(name, false))
+        path = xstrdup(name);
+    return path;
 }
 
 static int load(struct text *t, const char *path, struct quern_profile *ids)

@@ -11,6 +11,7 @@
 
 #include "cli/base/util.h"
 #include "cli/files/align.h"
+#include "cli/files/sourcetree.h"
 #include "cli/files/trust.h"
 #include "quern/profile.h"
 
@@ -28,15 +29,40 @@ static int try_path(char *path, struct stat *st, char **found)
     return fd;
 }
 
+char *source_search(const struct option_list *include, const char *name, bool given,
+                    const char **dir)
+{
+    const char *in = NULL;
+    char *path = NULL;
+
+    for (size_t i = 0; !path && i < include->count; i++) {
+        in = include->item[i];
+        const char *slash = *in && in[strlen(in) - 1] == '/' ? "" : "/";
+
+        for (const char *n = name; !path && n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL) {
+            path = *n && *n != '/' ? xasprintf("%s%s%s", in, slash, n) : NULL;
+            if (path && !source_is_there(path, given)) {
+                free(path);
+                path = NULL;
+            }
+        }
+    }
+    for (size_t i = 0; !path && i < include->count; i++) {
+        in = include->item[i];
+        path = sourcetree_find(in, name);
+    }
+    if (dir)
+        *dir = path ? in : NULL;
+    return path;
+}
+
 static int locate(const struct option_list *include, const char *name, struct stat *st, char **path)
 {
-    int fd = try_path(xstrdup(name), st, path), first = fd;
+    int fd = try_path(xstrdup(name), st, path);
+    char *found = fd < 0 ? source_search(include, name, false, NULL) : NULL;
+    int there = found ? try_path(found, st, path) : -1;
 
-    for (size_t i = 0; fd < 0 && i < include->count; i++)
-        for (const char *n = name; fd < 0 && n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL)
-            if (*n)
-                fd = try_path(xasprintf("%s/%s", include->item[i], n), st, path);
-    return fd < 0 ? first : fd;
+    return there < 0 ? fd : there;
 }
 
 static bool later(struct timespec a, struct timespec b)

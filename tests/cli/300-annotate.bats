@@ -171,6 +171,51 @@ User annotated:   x.c
 "* ]]
 }
 
+# Recorded by absolute and by mapped names; the tree is in another folder now, or further down.
+moved_tree() {
+    mkdir -p new/checkout/src/util new/checkout/doc .hidden/src
+    printf 'of a\n' > new/checkout/src/a.c
+    printf 'of util\n' > new/checkout/src/util/a.c
+    printf 'of doc\n' > new/checkout/doc/b.h
+    printf 'of src\n' > new/checkout/src/b.h
+    printf 'hidden\n' > .hidden/src/c.c
+    for name in /old/build/src/a.c ./src/util/a.c ./x/../src/util/a.c src/./a.c b.h /gone/b.h /old/src/c.c; do
+        printf 'events: Ir\nfl=%s\nfn=f\n1 5\nsummary: 5\n' "$name" > "p$((++profiles))"
+    done
+}
+
+@test "-I: a tree that was moved, by the most last folders of the recorded path" {
+    moved_tree
+    where() { # FOLDER: the source that is found for each profile, and its line; or a minus sign
+        for p in p{1..7}; do
+            quern annotate --auto=yes -I "$1" $p
+            sed -n 's/^-- Auto-annotated source: //p; s/^ *5 (100.0%)  *\(of .*\|hidden\)/ \1/p' <<< "$output" |
+                tr -d '\n' | grep . || echo -
+        done
+    }
+    # The folder itself: the path without its first folders.
+    same "$(where new/checkout)" 'new/checkout/ + src/a.c of a
+new/checkout/ + ./src/util/a.c of util
+new/checkout/ + src/util/a.c of util
+new/checkout/ + src/./a.c of a
+-
+-
+-'
+    # One above it: two parts at least, or the only part. Two files called b.h are not told apart,
+    # and folders that begin with a dot are left out.
+    same "$(where new)" 'new/ + checkout/src/a.c of a
+new/ + checkout/src/util/a.c of util
+new/ + checkout/src/util/a.c of util
+new/ + checkout/src/a.c of a
+-
+-
+-'
+    rm new/checkout/doc/b.h
+    same "$(where . | tail -n 3)" './ + new/checkout/src/b.h of src
+-
+-'
+}
+
 # It says so, and the sources of the profile are shown as without it.
 @test "a source named by the user that is there, but in no profile" {
     printf 'one\ntwo\n' > other.c
