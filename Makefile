@@ -114,9 +114,9 @@ $(filter-out $(here),$(later)):
 
 # ---- Installation ----
 # Everything of ALL below bin/ and libexec/quern/ and lib/libquern.* is installed, and what
-# fragments put in INSTALL_*.
-.PHONY: install
-install: all
+# fragments put in INSTALL_*. What is removed need not be built.
+.PHONY: install uninstall
+install uninstall:
 	@DESTDIR='$(DESTDIR)' BUILD='$(BUILD)' VERSION='$(VERSION)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' \
 	    LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)' \
 	    INSTALL_BIN='$(sort $(filter $(BUILD)/bin/%,$(ALL)) $(INSTALL_BIN))' \
@@ -124,8 +124,10 @@ install: all
 	    INSTALL_LIB='$(sort $(filter $(BUILD)/lib/libquern.%,$(ALL)) $(INSTALL_LIB))' \
 	    INSTALL_HEADERS='$(sort $(wildcard include/quern/*.h) $(INSTALL_HEADERS))' \
 	    INSTALL_MAN='$(sort $(wildcard docs/man/*.1) $(INSTALL_MAN))' \
-	    VALGRIND_NAME='$(VALGRIND_NAME)' \
-	    scripts/install
+	    INSTALL_SHARE='$(sort $(filter $(BUILD)/share/%,$(ALL)))' \
+	    VALGRIND_NAME='$(VALGRIND_NAME)' VALGRIND_NAMES='$(VALGRIND_NAMES)' \
+	    scripts/install $(if $(filter uninstall,$@),remove)
+install: all
 
 .PHONY: clean help
 clean:
@@ -141,7 +143,9 @@ help:
 #? make check T=NAME    only the check target NAME
 #? make check-headers   each private header compiles alone
 #? make format-check    what clang-format would change
-#? make install         PREFIX=/usr/local DESTDIR= VALGRIND_NAME=yes (as valgrind, too)
+#? make install         PREFIX=/usr/local DESTDIR= VALGRIND_NAMES=yes (as cg_annotate and the like, too)
+#?                      VALGRIND_NAME=yes (as valgrind, too)
+#? make uninstall       removes what was installed, by the same PREFIX and DESTDIR
 #? make bench           compare with native speed and the distribution's Cachegrind
 #? make bench-machine   native cycles of 64 programs, and estimates from counts beside them
 #? make bench-tools     time the readers, writers and tools

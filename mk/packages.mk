@@ -7,7 +7,7 @@ DIST := $(BUILD)/dist/quern-$(VERSION).tar.xz
 
 .PHONY: dist
 dist: $(ZYDIS_READY)
-	@ZYDIS_SRC='$(ZYDIS_SRC)' packaging/dist '$(VERSION)' '$(DIST)'
+	@ZYDIS_SRC='$(ZYDIS_SRC)' MAINTAINER='$(MAINTAINER)' packaging/dist '$(VERSION)' '$(DIST)'
 
 .PHONY: check-packages
 check-packages:

@@ -17,7 +17,14 @@ check-python: $(BUILD)/bin/quern $(BUILD)/lib/libquern.so.1 $(BUILD)/libexec/que
 
 # The package, and beside it what tells Python its version and pytest of the plugin.
 PYTHON_INFO := $(PYTHONDIR)/quern-$(VERSION).dist-info
-.PHONY: install-python
+.PHONY: install-python uninstall-python
+uninstall-python:
+	@rm -f $(PYTHON_FILES:python/quern/%='$(DESTDIR)$(PYTHONDIR)/quern/%')
+	@rm -rf '$(DESTDIR)$(PYTHONDIR)/quern/__pycache__' '$(DESTDIR)$(PYTHON_INFO)'
+	@if [ -d '$(DESTDIR)$(PYTHONDIR)/quern' ]; then \
+	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(PYTHONDIR)/quern'; fi
+	@printf '  REMOVE  %s\n' '$(DESTDIR)$(PYTHONDIR)/quern' '$(DESTDIR)$(PYTHON_INFO)'
+
 install-python:
 	@mkdir -p '$(DESTDIR)$(PYTHONDIR)/quern' '$(DESTDIR)$(PYTHON_INFO)'
 	@install -m 644 $(PYTHON_FILES) '$(DESTDIR)$(PYTHONDIR)/quern/'

@@ -28,9 +28,9 @@ struct source {
 struct source source_get(const struct option_list *include, struct timespec written,
                          const char *name);
 // The same search below the folders alone, for commands with an order of their own: with all and
-// without the first folders of the name, then by the last ones it has in common with a file further
-// down (sourcetree.h). The path, to be freed, and in *dir, if not NULL, the folder; or NULL. `given`
-// as for source_is_there().
+// without the first folders of the name, then by the last ones that it has in common with a file
+// further down (sourcetree.h). The path, to be freed, and in *dir, if not NULL, the folder; or
+// NULL. `given` as for source_is_there().
 char *source_search(const struct option_list *include, const char *name, bool given,
                     const char **dir);
 // For commands that search other folders: is there a file with this path, and its text. As
