@@ -15,7 +15,7 @@
 #include "report/core/values.h"
 #include "report/pack/pack.h"
 
-enum { TOP_LEAST_ROWS = 24, TOP_LEAST_COLUMNS = 80, TOP_COLUMNS = 8, TOP_PROMPT = 256 };
+enum { TOP_LEAST_ROWS = 20, TOP_LEAST_COLUMNS = 60, TOP_COLUMNS = 8, TOP_PROMPT = 256 };
 
 enum top_view { TOP_FUNCTIONS, TOP_FUNCTION, TOP_SOURCE, TOP_EVENTS, TOP_HELP };
 

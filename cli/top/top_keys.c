@@ -185,10 +185,10 @@ static bool help(struct top *t)
     return true;
 }
 
+// Closes the page of keys, else the program.
 static bool quit(struct top *t)
 {
-    (void)t;
-    return false;
+    return t->here.view == TOP_HELP && back(t);
 }
 
 // ---- Events and sorting ----

@@ -450,24 +450,30 @@ static void put_selected(struct top *t)
     free(s.text);
 }
 
+// A step scrolls by a row; after a jump the row is in the upper third, with what is around it.
 static void keep_in_sight(struct top *t)
 {
-    size_t page = (size_t)top_table_page();
+    size_t page = (size_t)top_table_page(), at = t->here.at, first = t->here.first,
+           jumped = at > page / 3 ? at - page / 3 : 0;
 
-    if (t->here.at < t->here.first)
-        t->here.first = t->here.at;
-    if (t->here.at >= t->here.first + page)
-        t->here.first = t->here.at - page + 1;
+    if (at < first)
+        t->here.first = at + 1 == first ? at : jumped;
+    if (at >= first + page)
+        t->here.first = at == first + page ? first + 1 : jumped;
     if (t->here.first + page > t->rows)
         t->here.first = t->rows > page ? t->rows - page : 0;
 }
 
 static bool too_small(void)
 {
+    char needs[64];
+
     if (top_screen_rows() >= TOP_LEAST_ROWS && top_screen_columns() >= TOP_LEAST_COLUMNS)
         return false;
     put_line(0, "This terminal is too small:", STYLE_PLAIN);
-    put_line(1, "80 columns and 24 lines are needed.", STYLE_PLAIN);
+    snprintf(needs, sizeof(needs), "%d columns and %d lines are needed.", TOP_LEAST_COLUMNS,
+             TOP_LEAST_ROWS);
+    put_line(1, needs, STYLE_PLAIN);
     put_line(2, "q quits.", STYLE_PLAIN);
     return true;
 }
@@ -490,7 +496,9 @@ static void draw(struct top *t)
         put_selected(t);
     put_line(top_screen_rows() - 1,
              *t->say ? t->say
-                     : "? keys  1 functions  2 function  3 source  4 events  / filter  q quit",
+             : top_screen_columns() < 80
+                 ? "? keys  1 2 3 4 views  / filter  q quit"
+                 : "? keys  1 functions  2 function  3 source  4 events  / filter  q quit",
              STYLE_PLAIN);
     int n = snprintf(where, sizeof(where), " %zu/%zu", t->rows ? t->here.at + 1 : 0, t->rows);
     top_screen_put(top_screen_rows() - 1, top_screen_columns() - n, where, STYLE_PLAIN, false);

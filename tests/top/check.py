@@ -51,12 +51,12 @@ def run(*args):
 
 
 def ready(t):
-    return t.wait(lambda text: "q quit" in text or "columns and 24 lines" in text)
+    return t.wait(lambda text: "q quit" in text or "columns and 20 lines" in text)
 
 
 def leave(t, faults):
-    """Presses q: status 0; the terminal's modes, its first screen and the cursor are restored."""
-    t.press("q")
+    """Presses q, once more in the keys: status 0; the terminal's modes, its first screen and the cursor are restored."""
+    t.press("qq" if "these keys" in t.text() else "q")
     status = t.finish()
     if status != 0:
         faults.append("status %s\n%s" % (status, t.text()))
@@ -516,7 +516,7 @@ def resizing():
     t.press(UP)
     if not t.wait(lambda text: text == wide):
         faults.append("200x60:\n" + t.text())
-    for rows, columns in ((10, 80), (24, 79), (1, 1), (2, 5)):
+    for rows, columns in ((10, 80), (19, 60), (20, 59), (1, 1), (2, 5)):
         t.size(rows, columns)
         if not t.wait(lambda text: text.startswith("This terminal is too small:"[:columns - (columns < 27)])):
             faults.append("%dx%d:\n%s" % (columns, rows, t.text()))
@@ -534,6 +534,35 @@ def resizing():
         faults.append("80x24 in the end:\n" + t.text())
     leave(t, faults)
     test("another size at any time, and too small ones", faults)
+
+
+def jumps():
+    """60 columns and 20 lines show 15 rows. A jump puts its row into the upper third, a step scrolls by one; q closes the keys."""
+    os.makedirs(FOLDER, exist_ok=True)
+    os.chdir(FOLDER)
+    write("jumps.c", "".join("line %d\n" % n for n in range(1, 201)))
+    write("jumps.out", "events: Ir\nfl=jumps.c\nfn=f\n1 1\n120 50\n200 1\n")
+    faults = []
+    t = start("jumps.out", rows=20, columns=60)
+    ready(t)
+    t.press("3")
+    t.wait(lambda text: "line 1" in text)
+    rows = [row.split("line ")[-1].strip() for row in table(t)]
+    if len(rows) != 15:
+        faults.append("%d rows\n%s" % (len(rows), t.text()))
+    for keys, first, at in (("m", "115", 120), (UP * 5, "115", 115), (UP, "114", 114), (DOWN * 15, "115", 129), (END, "186", 200), (HOME, "1", 1)):
+        t.press(keys)
+        t.wait(lambda text: " %d/" % at in text)
+        rows = [row.split("line ")[-1].strip() for row in table(t)]
+        if rows[0] != first:
+            faults.append("after %s the first row is %s, not %s\n%s" % (named(keys), rows[0], first, t.text()))
+    t.press("?")
+    t.wait(lambda text: "these keys" in text)
+    t.press("q")
+    if not t.wait(lambda text: "line 1" in text):
+        faults.append("q does not close the keys\n" + t.text())
+    leave(t, faults)
+    test("jumps, steps, q in the keys, 60x20", faults)
 
 
 def signals():
@@ -577,7 +606,7 @@ def signals():
     t.press("?")
     if not t.until(lambda text: "one row up" in text):
         faults.append("no answer to keys:\n" + t.text())
-    t.press("q")
+    t.press("qq")  # the keys, and the program
     if t.finish() != 0 or "end 0" not in t.text() or not t.sane():
         faults.append("the end:\n" + t.text())
     t.close()
@@ -874,6 +903,7 @@ def main():
     colours()
     heat()
     resizing()
+    jumps()
     signals()
     manual()
     live()
