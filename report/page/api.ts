@@ -3,7 +3,7 @@
 // The interface of the views to the worker: results as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
 import { By, Core, Detail, Field, Flame, GroupBy, NONE, Of, Side, What } from "./core";
-import { distinct, isBracketed, isStartup, startupPieces } from "./names";
+import { isBracketed, isStartup, Names, startupPieces } from "./names";
 import { regex } from "./pattern";
 import { Series } from "./series";
 import type { By as SeriesBy, Run } from "./series";
@@ -90,7 +90,7 @@ export interface GraphPicture {
 const BOXES = 5000; // functions of a treemap
 const ABOVE = 0xfffffffe; // a graph's other callers
 const LOOKED = 60;  // of the hottest lines, for those that are shown with their source
-const NAMED = 50000; // functions, the most expensive, whose names are shortened so that they stay distinct
+const NAMED = 8000; // functions, the most expensive, whose names are shortened so that they stay distinct
 const SOME = 256;   // of them, asked for at a time
 
 // The groups that the call graph draws frames around.
@@ -144,7 +144,7 @@ export class Api {
   private readonly texts = new Map<number, Map<number, string>>(); // lines by file and side
   private opened = false;
   private cycle: Summary["cyclic"] | undefined;
-  private shorts: { of: number; map: Map<string, string> } | null = null;
+  private shorts: { of: number; names: Names } | null = null;
   private frames: { of: number; mask: Uint8Array; count: number } | null = null;
   private mask: { key: string; mask: Uint8Array } | null = null;
   private readonly orders = new Map<string, Uint32Array>(); // of all functions, the last one asked for behind
@@ -334,11 +334,9 @@ export class Api {
     if (this.shorts?.of !== of) {
       const names = this.array(2), all = new Set<number>();
       for (let f = 0; f < of; f++) if (names[f] !== NONE) all.add(names[f]!);
-      this.shorts = { of, map: distinct(Array.from(all, (s) => this.core.string(s))) };
+      this.shorts = { of, names: new Names(Array.from(all, (s) => this.core.string(s))) };
     }
-    let text = this.shorts.map.get(name);
-    if (text === undefined) this.shorts.map.set(name, text = distinct([name]).get(name)!);
-    return text;
+    return this.shorts.names.short(name);
   }
 
   // By function: 1 where it is a start-up frame; and how many there are.

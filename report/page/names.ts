@@ -8,36 +8,43 @@
 // Text and what is in brackets, in turn: texts has one more than args. `open` are the brackets.
 interface Parts { texts: string[]; args: string[]; open: string[] }
 
+const LESS = 60, MORE = 62, OPEN = 40, CLOSE = 41; // < > ( )
 const closing: Record<string, string> = { "<": ">", "(": ")" };
 
 // Brackets that are a name of their own: `<module>` of Python, `<T as Trait>::f` of Rust, `(anonymous namespace)::f`.
 function isName(before: string): boolean { return !/([\w\]})>~$]|operator\W*)$/.test(before); }
 
-// null: the brackets do not match.
+// null: the brackets do not match. Runs over tens of thousands of names: by codes, regular expressions only for operators.
 function split(name: string): Parts | null {
-  const texts: string[] = [], args: string[] = [], open: string[] = [], stack: string[] = [];
+  const texts: string[] = [], args: string[] = [], open: string[] = [], stack: number[] = [], operator = name.includes("operator");
   let from = 0;
   for (let i = 0; i < name.length; i++) {
-    const c = name[i]!, top = stack[stack.length - 1];
-    if ((c === "<" || c === ">") && (/operator\s*[<>=-]*$/.test(name.slice(Math.max(0, i - 12), i)) || name[i - 1] === "-")) continue;
-    if (c === "<" || c === "(") {
+    const c = name.charCodeAt(i);
+    if (c !== LESS && c !== MORE && c !== OPEN && c !== CLOSE) continue;
+    if (c === LESS || c === MORE)
+      if (name[i - 1] === "-" || (operator && /operator\s*[<>=-]*$/.test(name.slice(Math.max(0, i - 12), i)))) continue;
+    if (c === LESS || c === OPEN) {
       if (!stack.length) {
         texts.push(name.slice(from, i));
-        open.push(c);
+        open.push(name[i]!);
         from = i + 1;
       }
       stack.push(c);
-    } else if (c === ")" || (c === ">" && top !== "(")) {
-      if (!top || closing[top] !== c) return null;
-      stack.pop();
-      if (stack.length) continue;
-      args.push(name.slice(from, i));
-      from = i + 1;
+      continue;
     }
+    const top = stack[stack.length - 1];
+    if (c === MORE && top === OPEN) continue; // a comparison
+    if (top !== (c === MORE ? LESS : OPEN)) return null;
+    stack.pop();
+    if (stack.length) continue;
+    args.push(name.slice(from, i));
+    from = i + 1;
   }
   texts.push(name.slice(from));
   return stack.length ? null : { texts, args, open };
 }
+
+function keyOf({ texts, open }: Parts): string { return texts.map((text, i) => text + (open[i] ?? "")).join("\0"); }
 
 function short(name: string): string { return distinct([name]).get(name)!; }
 
@@ -52,7 +59,7 @@ export function distinct(names: string[]): Map<string, string> {
       out.set(name, name);
       continue;
     }
-    const key = parts.texts.map((text, i) => text + (parts.open[i] ?? "")).join("\0"), group = groups.get(key);
+    const key = keyOf(parts), group = groups.get(key);
     if (group) group.push({ name, parts });
     else groups.set(key, [{ name, parts }]);
   }
@@ -67,11 +74,32 @@ export function distinct(names: string[]): Map<string, string> {
       out.set(name, texts.map((text, i) => text + (i < open.length ? open[i] + shown[i]!.get(parts.args[i]!)! +
         closing[open[i]!] : "")).join(""));
   }
-  // A text that another name has by itself is of no use: then both stay whole.
-  const count = new Map<string, number>();
-  for (const text of out.values()) count.set(text, (count.get(text) ?? 0) + 1);
-  for (const [name, text] of out) if (text !== name && count.get(text)! > 1) out.set(name, name);
   return out;
+}
+
+// Shortens names of a list, each when it is asked for: only those with the same texts around the brackets matter to it.
+export class Names {
+  private readonly like = new Map<string, string[]>();
+  private readonly known = new Map<string, string>();
+
+  constructor(names: Iterable<string>) {
+    for (const name of names) {
+      const parts = isBracketed(name) ? split(name) : null;
+      if (!parts?.args.length) continue;
+      const key = keyOf(parts), list = this.like.get(key);
+      if (list) list.push(name);
+      else this.like.set(key, [name]);
+    }
+  }
+
+  short(name: string): string {
+    let text = this.known.get(name);
+    if (text !== undefined) return text;
+    const parts = isBracketed(name) ? split(name) : null, like = parts ? this.like.get(keyOf(parts)) ?? [] : [];
+    for (const [one, shown] of distinct(like.includes(name) ? like : [name])) this.known.set(one, shown);
+    text = this.known.get(name)!;
+    return text;
+  }
 }
 
 // ---- Start-up frames ----

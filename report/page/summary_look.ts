@@ -5,6 +5,7 @@ import { Side } from "./core";
 import type { Snippet } from "./api";
 import type { App } from "./app";
 import { base, button, clip, h, percent } from "./element";
+import { coloured, languageOf, lex } from "./syntax";
 
 const LINES = 5, MANY = 100000; // functions above which lines are counted on request
 
@@ -23,8 +24,9 @@ function dedent(texts: (string | null)[]): (string | null)[] {
 function card(app: App, s: Snippet, most: number): HTMLElement {
   const texts = dedent(s.lines.map((l) => l.text)), total = app.total(app.event, Side.New), share = percent(s.value.approx, total);
   const table = h("table", { class: "snippet", "aria-label": base(s.file) + ":" + s.line });
+  const language = languageOf(s.file);
   s.lines.forEach((l, i) => {
-    const code = h("code", { class: "text" }, clip(texts[i] ?? "")), v = l.value?.approx ?? 0;
+    const code = h("code", { class: "text" }, ...coloured(lex(clip(texts[i] ?? ""), "", language).pieces)), v = l.value?.approx ?? 0;
     if (v > 0) {
       code.classList.add("heat");
       code.style.setProperty("--heat", String(Math.sqrt(Math.min(1, v / most))));
