@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // `quern --progress PIDFD PID SECONDS`, which `quern run --progress` executes beside the run: at
-// intervals a line in the messages of the run says how much it has counted so far, until its process
-// ends. It only reads the spool, as `quern top --live` does: the program is not involved.
+// intervals a line in the messages of the run says how much it has counted so far, until its
+// process ends. It only reads the spool, as `quern top --live` does: the program is not involved.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
