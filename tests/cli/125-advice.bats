@@ -85,6 +85,7 @@ END
     mkfifo pipe
     "$QUERN" run --cache-sim=no -o same true > pipe 2> stderr &
     read -r word < pipe
+    sleep 0.1 # times of files are those of the last tick
     echo other > same
     : > "done"
     wait $!
