@@ -232,6 +232,7 @@ int cmd_annotate(int argc, char **argv)
     quern_rows_free(a.rows);
     free(a.sums);
     free(a.row_of_func);
+    free(a.opened);
     quern_costs_free(a.costs);
     quern_profile_free(a.p);
     return missing ? UTIL_USAGE : UTIL_OK;

@@ -43,7 +43,7 @@ struct annotate {
     // Options
     const char *show, *sort, *mod_file, *mod_func;
     double threshold; // -1: not given
-    bool percs, asm_, inclusive, diff, by_part, no_pager;
+    bool percs, asm_, inclusive, cycles, diff, by_part, no_pager;
     uint32_t source;    // enum annotate_auto; 0: not given
     uint32_t file_rows; // --by-file: 1 yes, 2 no, 0: not given
     bool by_file;       // a row is the code of a function from one file
@@ -74,6 +74,7 @@ struct annotate {
     quern_count *sums;              // those of functions and files
     // The row in `list` of each function, or its count; NULL: with by_file and inclusive.
     uint32_t *row_of_func;
+    quern_count *opened; // by function: inclusive costs with opened cycles
 };
 
 // annotate_options.c: the defaults, the options of argv, and which operands are profiles.

@@ -40,6 +40,9 @@ static const struct option rows[] = {
       OPTION_LIST, OPTION_APART, FIELD(include) },
     { "--inclusive", "=yes|no", "inclusive costs: a function with what it calls [no]",
       OPTION_YES, FIELD(inclusive) },
+    { "--cycles", "=yes|no",
+      "functions that call each other have the inclusive cost of all of them [yes]",
+      OPTION_YES, FIELD(cycles) },
     { "--tree", "=none|caller|calling|both", "the callers and callees of each function [none]",
       OPTION_CHOICE, FIELD(tree) },
     { "--by-file", "=yes|no",
@@ -104,6 +107,7 @@ void annotate_options_read(struct annotate *a, int argc, char **argv)
 
     *a = (struct annotate){ .command = options_command(argv[0]),
                             .percs = true,
+                             .cycles = true,
                             .context = 8,
                             .threshold = -1,
                             .tree = TREE_NONE };

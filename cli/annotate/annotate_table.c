@@ -19,18 +19,42 @@
 
 // ---- Rows ----
 
+// Inclusive costs when a cycle is not one function: self costs and those of all calls, except a
+// function's calls of itself. report/core has the same rule.
+static void open_cycles(struct annotate *a)
+{
+    size_t funcs = quern_profile_func_count(a->p);
+
+    a->opened = xcalloc(funcs * a->events + 1, sizeof(*a->opened));
+    for (uint32_t f = 0; f < funcs; f++) {
+        const quern_count *self = quern_costs_self(a->costs, f);
+        for (size_t e = 0; self && e < a->events; e++)
+            a->opened[f * a->events + e] = self[e];
+    }
+    for (size_t i = 0; i < quern_costs_edge_count(a->costs); i++) {
+        struct quern_edge edge = quern_costs_edge(a->costs, i);
+        for (size_t e = 0; edge.caller != edge.callee && e < a->events; e++)
+            a->opened[edge.caller * a->events + e] += edge.counts[e];
+    }
+}
+
 static void inclusive_rows(struct annotate *a)
 {
     struct annotate_list *l = &a->list;
 
+    if (!a->cycles)
+        open_cycles(a);
     l->count = quern_profile_func_count(a->p);
     l->row = xcalloc(l->count + 1, sizeof(*l->row));
     for (size_t i = 0; i < l->count; i++) {
         uint32_t f = (uint32_t)i;
+        const quern_count *cost =
+            a->opened ? a->opened + f * a->events : quern_costs_inclusive(a->costs, f);
+
         l->row[i] = (struct annotate_row){ .file = quern_profile_func_get(a->p, f).file,
                                            .func = f,
                                            .present = UINT64_MAX,
-                                           .counts = quern_costs_inclusive(a->costs, f) };
+                                           .counts = cost };
     }
 }
 
@@ -505,7 +529,7 @@ void annotate_functions(struct annotate *a)
         put_function(a, &g, a->list.order[k]);
         if (a->callgrind && whole)
             put_object(a, r->func);
-        if (a->costs && a->inclusive && quern_costs_cycle(a->costs, r->func))
+        if (a->costs && a->inclusive && a->cycles && quern_costs_cycle(a->costs, r->func))
             printf(" (cycle %u)", quern_costs_cycle(a->costs, r->func));
         putchar('\n');
         if (split)

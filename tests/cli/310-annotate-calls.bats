@@ -37,6 +37,24 @@ table() {
 400 (48.78%)  file1.c:func1 [???]" ]]
 }
 
+# main costs 1 and calls a (40); a costs 10 and calls b (30), b costs 30 and calls a (5): 41, 40 and 35 when each is
+# alone, 41, 40 and 40 as one cycle. A function's calls of itself add nothing.
+@test "--cycles=no: the functions of a cycle one by one" {
+    printf 'events: Ir\nfl=x.c\nfn=main\n1 1\ncfn=a\ncalls=1 2\n1 40\nfn=a\n2 10\ncfn=b\ncalls=2 3\n2 30\ncfn=a\ncalls=7 2\n2 9\n' >c.out
+    printf 'fn=b\n3 30\ncfn=a\ncalls=1 2\n3 5\n' >>c.out
+    quern annotate --auto=no --inclusive=yes --show-percs=no c.out
+    [[ "$output" == *"
+41  x.c:main [???]
+40  x.c:a [???] (cycle 1)
+40  x.c:b [???] (cycle 1)"* ]]
+    quern annotate --auto=no --inclusive=yes --show-percs=no --cycles=no c.out
+    [ "$status" = 0 ]
+    [[ "$output" == *"
+41  x.c:main [???]
+40  x.c:a [???]
+35  x.c:b [???]"* ]]
+}
+
 @test "callers and callees" {
     quern annotate --auto=no --tree=both --threshold=100 --show-percs=no "$GOLDEN/calls.callgrind"
     [[ "$output" == *"
