@@ -391,11 +391,48 @@ static void names(void **state)
     free(huge);
 }
 
+// Three functions with lines 5 and 9, the lower one inlined: "a" is called at 9 and at 8; "b" is not
+// called, and 9 is at its lowest address; "c" has neither, so its lowest line has to do.
+static void begins(void **state)
+{
+    struct quern_profile *p = quern_profile_new();
+    const char *events[] = { "Ir" }, *name[] = { "a", "b", "c" };
+    uint64_t one[] = { 1 }, line[] = { 8, 9, 5 };
+    uint32_t file, func[3];
+
+    (void)state;
+    quern_profile_set_events(p, events, 1);
+    file = quern_profile_string(p, "f.c", -1);
+    for (uint32_t i = 0; i < 3; i++) {
+        func[i] = quern_profile_func(p, QUERN_NONE, file, quern_profile_string(p, name[i], -1));
+        for (uint64_t k = 0; k < 2; k++)
+            quern_profile_add_cost(p,
+                                   &(struct quern_site){ .func = func[i],
+                                                         .file = file,
+                                                         .line = k ? 5 : 9,
+                                                         .addr = i == 1 ? 0x10 + k : 0 },
+                                   one, 1);
+    }
+    for (uint64_t k = 8; k < 10; k++)
+        quern_profile_add_call(p, &(struct quern_site){ .func = func[1], .file = file, .line = 9 },
+                               func[0], k, 0, 1, one, 1);
+    struct pack *k = pack_everything(p, NULL);
+    assert_non_null(k);
+    struct core *c = unpack(k);
+    assert_non_null(c);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(c->line[find(c, p, func[i])], line[i]);
+    load_free(c);
+    pack_free(k);
+    quern_profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden), cmocka_unit_test(sides), cmocka_unit_test(moved),
         cmocka_unit_test(parts),  cmocka_unit_test(giant), cmocka_unit_test(names),
+        cmocka_unit_test(begins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
