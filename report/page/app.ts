@@ -211,7 +211,7 @@ export class Values {
 }
 
 // Which functions a search finds, by function, and what that is worth, as text; null: there is no search.
-export async function foundBy(app: App): Promise<{ mask: Uint8Array | null; said: string }> {
+async function foundBy(app: App): Promise<{ mask: Uint8Array | null; said: string }> {
   const text = app.state.q;
   if (!text) return { mask: null, said: "" };
   try {
@@ -222,6 +222,17 @@ export async function foundBy(app: App): Promise<{ mask: Uint8Array | null; said
   } catch (e) {
     return { mask: null, said: (e as Error).message };
   }
+}
+
+// For a picture: a line that says what a search finds, and what shows it.
+export function highlighter(highlight: (mask: Uint8Array | null) => void): { said: HTMLElement;
+  search: (to: App) => Promise<void> } {
+  const said = h("p", { class: "note", role: "status" });
+  return { said, search: async (to) => {
+    const found = await foundBy(to);
+    said.textContent = found.said;
+    highlight(found.mask);
+  } };
 }
 
 export const noFilter: Filter = { text: "", focus: NONE, hide: [] };

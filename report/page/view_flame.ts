@@ -5,7 +5,7 @@
 import { Flame, NONE, Of, Side } from "./core";
 import type { FlameLimits, Value } from "./core";
 import type { Name, Stack, Stacks } from "./api";
-import { foundBy, funcOf, missing, sideNames } from "./app";
+import { funcOf, highlighter, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, save } from "./element";
 import { Picture } from "./picture";
@@ -181,13 +181,9 @@ async function show(app: App): Promise<Shown> {
   };
   const picture = new Picture("Flame graph", [...rest, ...await items(all)], true, tall(all), zoomed, zoomOf(state));
   bar.append(...picture.buttons("flame"));
-  const said = h("p", { class: "note", role: "status" });
+  const { said, search } = highlighter((mask) => picture.highlight(mask));
   element.append(said, picture.element);
-  return { element, search: async (to) => {
-    const found = await foundBy(to);
-    said.textContent = found.said;
-    picture.highlight(found.mask);
-  }, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
+  return { element, search, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
 }
 
 function othersOf(made: Boxes): string {

@@ -5,7 +5,7 @@
 import { NONE, Side } from "./core";
 import type { Value } from "./core";
 import type { GraphPicture } from "./api";
-import { foundBy, funcOf, missing, sideNames } from "./app";
+import { funcOf, highlighter, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, share, signed, svg } from "./element";
 import { apart, curve, Layers, node, quoted } from "./layers";
@@ -222,15 +222,13 @@ async function show(app: App): Promise<Shown> {
   }
   const drawing = draw(app, g, side, cycle);
   bar.append(...drawing.buttons("calls", () => dot(app, g)));
-  const said = h("p", { class: "note", role: "status" });
-  element.append(said, h("div", { class: "sheet" }, drawing.element, drawing.map));
-  return { element, search: async (to) => {
-    const { mask, said: text } = await foundBy(to);
-    said.textContent = text;
+  const { said, search } = highlighter((mask) => {
     for (const a of drawing.element.querySelectorAll<SVGElement>("a.node"))
       a.classList.toggle("found", !!mask && mask[Number(a.dataset["func"])] === 1);
     drawing.element.classList.toggle("searched", !!mask);
-  }, begin: () => drawing.start(), focus: () => drawing.focus(), key: (key) => drawing.press(key) };
+  });
+  element.append(said, h("div", { class: "sheet" }, drawing.element, drawing.map));
+  return { element, search, begin: () => drawing.start(), focus: () => drawing.focus(), key: (key) => drawing.press(key) };
 }
 
 export const graphView: View = { key: "graph", title: "Call graph", when: (app) => app.ready && app.calls, show };

@@ -3,7 +3,7 @@
 // Treemaps: by structure (folders, files, functions, lines), exact; and of callees or callers.
 import { NONE, Side } from "./core";
 import type { MapBox } from "./api";
-import { foundBy, funcOf, missing, sideNames } from "./app";
+import { funcOf, highlighter, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent } from "./element";
 import { Picture } from "./picture";
@@ -112,13 +112,9 @@ async function show(app: App): Promise<Shown> {
   }
   const picture = new Picture("Treemap", items, false, HIGH, undefined, zoomOf(state));
   bar.append(...picture.buttons("treemap"));
-  const said = h("p", { class: "note", role: "status" });
+  const { said, search } = highlighter((mask) => picture.highlight(mask));
   element.append(said, picture.element);
-  return { element, search: async (to) => {
-    const found = await foundBy(to);
-    said.textContent = found.said;
-    picture.highlight(found.mask);
-  }, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
+  return { element, search, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
 }
 
 // Each box, then its members.

@@ -391,8 +391,8 @@ static void names(void **state)
     free(huge);
 }
 
-// Three functions with lines 5 and 9, the lower one inlined: "a" is called at 9 and at 8; "b" is not
-// called, and 9 is at its lowest address; "c" has neither, so its lowest line has to do.
+// Three functions with lines 5 and 9, the lower one inlined: "a" is called at 9 and at 8; "b" is
+// not called, and 9 is at its lowest address; "c" has neither, so its lowest line has to do.
 static void begins(void **state)
 {
     struct quern_profile *p = quern_profile_new();
