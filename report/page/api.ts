@@ -18,7 +18,7 @@ export interface Summary {
   why: string[];   // the terms of the bar of estimated cycles; empty: no caches and branches
   rates: string[]; // names of rates
   runs: Run[];     // of a series; else none
-  cyclic: { share: number; funcs: number } | null; // the most expensive cycle: of the program's self cost
+  cyclic: { share: number; funcs: number } | null; // the most expensive cycle, of views that ask for it
   opened: boolean; // functions of a cycle are one by one
 }
 
@@ -131,7 +131,7 @@ function only(rows: Uint32Array, mask: Uint8Array): Uint32Array {
 // Requests that need functions and calls only. All others wait for lines, sources and code.
 export const early: ReadonlySet<keyof Api> = new Set<keyof Api>(["summary", "define", "select", "partTotals", "shown", "sorted",
   "order", "name", "names", "find", "table", "why", "rows", "groups", "neighbours", "reach", "path", "edges", "layers",
-  "func", "string", "flame", "graph", "dropHot", "startupOf", "found", "seriesTotals", "seriesOrder", "seriesTable"]);
+  "func", "string", "flame", "graph", "dropHot", "startupOf", "found", "cyclic", "seriesTotals", "seriesOrder", "seriesTable"]);
 
 const ORDERS = 8; // in the cache: 4 MB each for a million functions
 
@@ -217,7 +217,7 @@ export class Api {
       })),
       parts: Array.from({ length: core.number(What.Parts) }, (_, i) => core.part(i)),
       why: this.whyParts.map((part) => part.name), rates: this.rateParts.map((rate) => rate.name),
-      runs: this.series.runs, cyclic: this.cyclic(), opened: this.opened,
+      runs: this.series.runs, cyclic: null, opened: this.opened,
     };
   }
 
@@ -244,8 +244,8 @@ export class Api {
     this.forget();
   }
 
-  // The cycle with the highest self cost. Known before a selection opens the cycles.
-  private cyclic(): Summary["cyclic"] {
+  // The cycle with the highest self cost, and its share of the program's. To be asked for before cycles are opened.
+  cyclic(): Summary["cyclic"] {
     const { core } = this;
     if (this.cycle !== undefined || !core.number(What.Linked) || this.opened) return this.cycle ?? null;
     const form = this.form(core.number(What.Order)), of = this.array(3), funcs = new Map<number, number>();
