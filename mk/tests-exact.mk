@@ -22,7 +22,7 @@ CHECKS += check-sim
 # under both tools. -O1 keeps the lines apart. Always by gcc and with these flags, whoever builds
 # Quern: other code may contain what Cachegrind leaves out or invents (clang's `bts` of registers),
 # and the comparison would fail for that reason.
-COMPAT_C      := avx2 bits fnptr list matmul nbody recurse sort sse switch x87
+COMPAT_C      := avx2 bits column fnptr list matmul nbody recurse sort sse switch x87
 COMPAT_S      := bigcode branches forms masked rmw stack straddle strings
 COMPAT_DIR    := $(BUILD)/tests/compat
 COMPAT_CFLAGS := -std=gnu11 $(WARNINGS) -O1 -g -ffreestanding -fno-pie -fno-stack-protector \

@@ -634,8 +634,8 @@ routine_miss_i1_two:
     vmovdqa64 zmmword ptr [r12 + TA_D1_ORDERED], zmm1
     .set way, 0
     .rept \ways
-    .if way == 12
-    cmp dword ptr [rip + vector_sets + VS_D1_ASSOC], 12
+    .if way >= 9 // those behind the last way have the latest stamp, and no place
+    cmp dword ptr [rip + vector_sets + VS_D1_ASSOC], way
     jbe 67f
     .endif
     vpcmpuq k3 {k1}, zmm1, qword ptr [r12 + TA_D1_ORDERED + 8 * way] {1to8}, 6 // the ways after it
