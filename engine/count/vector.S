@@ -172,8 +172,9 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     setz al
     ret
 
-// A batch of LL references is drained sixteen at a time: first all sets are computed and
-// prefetched, then each is searched, so that the host's misses on LL's tags overlap.
+// A batch of LL references is drained sixteen at a time: first all sets are computed and, where
+// that is not so simple that the loop does it sixteen references earlier,
+// prefetched; then each is searched, so that the host's misses on LL's tags overlap.
 //
 // These macros search a set. r8: LL's tags, r11: offset of the set. eax := 0 on a miss, else the
 // bit of the way. They change rcx.
@@ -461,6 +462,8 @@ vector_even: // of two vectors' words
 1:  lea rbx, [rdi + 256]
     cmp rbx, r12
     ja 4f
+    cmp qword ptr [rip + vector_sets + VS_OWNER], 0
+    jne 5f // with --calls=yes there are totals to count
     mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 4f
@@ -484,6 +487,9 @@ vector_even: // of two vectors' words
     LL_PLACES 2
     vmovdqa64 zmmword ptr [rsp + OFFSETS + 64], zmm2
     vmovdqa64 zmmword ptr [rsp + TAGS + 64], zmm1
+    mov r9, rsp
+    cmp qword ptr [rip + vector_sets + VS_LL_AHEAD], 0
+    jne 2f
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
     mov rax, [rsp + OFFSETS + 8 * \n]
     prefetchw [r8 + rax]
@@ -491,16 +497,24 @@ vector_even: // of two vectors' words
     prefetchw [r8 + rax + 64]
     .endif
     .endr
-    mov r9, rsp
-2:  mov r11, [r9 + OFFSETS]
+2:  mov eax, [rdi + 16 * 16] // the reference sixteen later, whose set is found at once
+    and eax, [rip + vector_sets + VS_LL_AHEAD]
+    prefetchw [r8 + rax]
+    mov r11, [r9 + OFFSETS]
     vpbroadcastd zmm3, dword ptr [r9 + TAGS]
+    mov r10d, [rdi + 8]
+    inc qword ptr [rdx + r10 * 8]
     \search
-    COUNT
+    test eax, eax
+    jz 6f
+3:  mov dword ptr [rdi + 12], LL_DONE
     add r9, 8
     add rdi, 16
     cmp rdi, rbx
     jb 2b
     jmp 1b
+6:  inc qword ptr [rdx + r10 * 8 + 8] // by a jump: an addition of 0 would be stored, too
+    jmp 3b
 4:  mov rbx, r12
 5:  mov rsi, rbx
     cmp rdi, rsi
