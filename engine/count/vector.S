@@ -172,9 +172,9 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     setz al
     ret
 
-// A batch of LL references is drained sixteen at a time: first all sets are computed and, where
-// that is not so simple that the loop does it sixteen references earlier,
-// prefetched; then each is searched, so that the host's misses on LL's tags overlap.
+// A batch of LL references is drained sixteen at a time: first all places are computed, then each
+// set is searched. Sets are prefetched before, so that the host's misses on LL's tags overlap: that
+// of the reference sixteen later where a mask finds it, else all sixteen at once.
 //
 // These macros search a set. r8: LL's tags, r11: offset of the set. eax := 0 on a miss, else the
 // bit of the way. They change rcx.
