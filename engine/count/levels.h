@@ -4,8 +4,8 @@
 // than ll.c does: an L2 for each thread, an LL for the process. ll.c gives them the references that
 // have missed L1, in order, and holds its lock meanwhile.
 //
-// A reference that missed L1 goes to L2 with all its lines; a line that misses L2 goes to LL. Only
-// reads fill: a line that was written is not written back.
+// A reference that missed L1 goes to L2 with all its lines; a line that misses L2 goes to LL.
+// Writes fill as reads do; nothing is written back.
 #ifndef QUERN_ENGINE_LEVELS_H
 #define QUERN_ENGINE_LEVELS_H
 
