@@ -32,12 +32,12 @@ void sim_level_init_zeroed(struct sim_level *l, const struct sim_geometry *g,
     l->state = l->tags + (size_t)l->sets * l->assoc;
 }
 
-// The way of the tag, or assoc.
+// The way of the tag, marked or not, or assoc.
 static uint32_t find(const uint64_t *ways, uint32_t assoc, uint64_t tag)
 {
     uint32_t w = 0;
 
-    while (w < assoc && ways[w] != tag)
+    while (w < assoc && (ways[w] & ~SIM_LEVEL_MARK) != tag)
         w++;
     return w;
 }
@@ -102,28 +102,36 @@ static void used(struct sim_level *l, uint64_t set, uint32_t way, uint64_t predi
         rrip_set(&l->state[set], way, prediction);
 }
 
-bool sim_level_use(struct sim_level *l, uint64_t line)
+enum sim_use sim_level_use(struct sim_level *l, uint64_t line)
 {
     uint64_t set = sim_level_set(l, line), *ways = l->tags + set * l->assoc;
     uint32_t way = find(ways, l->assoc, line + 1);
+    enum sim_use use;
 
     if (way == l->assoc)
-        return false;
+        return SIM_ABSENT;
+    use = ways[way] & SIM_LEVEL_MARK ? SIM_FIRST_USE : SIM_PRESENT;
+    ways[way] = line + 1;
     if (l->replacement == SIM_LRU)
         put_first(ways, way, line + 1);
     else
         used(l, set, way, 0);
-    return true;
+    return use;
 }
 
-uint64_t sim_level_fill(struct sim_level *l, uint64_t line)
+bool sim_level_has(const struct sim_level *l, uint64_t line)
+{
+    return find(l->tags + sim_level_set(l, line) * l->assoc, l->assoc, line + 1) != l->assoc;
+}
+
+uint64_t sim_level_fill(struct sim_level *l, uint64_t line, uint64_t mark)
 {
     uint64_t set = sim_level_set(l, line), *ways = l->tags + set * l->assoc, old;
     uint32_t way;
 
     if (l->replacement == SIM_LRU) {
         old = ways[l->assoc - 1];
-        put_first(ways, l->assoc - 1, line + 1);
+        put_first(ways, l->assoc - 1, (line + 1) | mark);
         return old;
     }
     way = find(ways, l->assoc, 0);
@@ -131,7 +139,7 @@ uint64_t sim_level_fill(struct sim_level *l, uint64_t line)
         way = l->replacement == SIM_PLRU ? plru_victim(l, l->state[set])
                                          : rrip_victim(l, &l->state[set]);
     old = ways[way];
-    ways[way] = line + 1;
+    ways[way] = (line + 1) | mark;
     used(l, set, way, RRIP_LONG);
     return old;
 }

@@ -26,10 +26,13 @@ enum sim_replacement {
 // Of SIM_PLRU and SIM_SRRIP, whose state of a set is one word.
 #define SIM_LEVEL_WAYS 32u
 
-// tags[set * assoc + way]: 0 for an empty way, else the line's number plus one. With SIM_LRU the
-// ways are in order of use, the latest first and the empty ones last; else state[set] has the bits:
-// the tree's node n at bit n (the root is 1, the children of n are 2n and 2n + 1), or two for each
-// way.
+// Of a tag: the line was put in ahead of its use, and not used since.
+#define SIM_LEVEL_MARK (UINT64_C(1) << 63)
+
+// tags[set * assoc + way]: 0 for an empty way, else the line's number plus one, and the mark. With
+// SIM_LRU the ways are in order of use, the latest first and the empty ones last; else state[set]
+// has the bits: the tree's node n at bit n (the root is 1, the children of n are 2n and 2n + 1), or
+// two for each way.
 struct sim_level {
     uint64_t *tags, *state;
     uint64_t set_mask; // sets - 1 if their number is a power of two, else 0
@@ -52,14 +55,27 @@ static inline uint64_t sim_level_set(const struct sim_level *l, uint64_t line)
     return l->set_mask || l->sets == 1 ? line & l->set_mask : line % l->sets;
 }
 
-// Uses the line. True if it is there; else nothing has changed.
-bool sim_level_use(struct sim_level *l, uint64_t line);
+enum sim_use {
+    SIM_ABSENT, // nothing has changed
+    SIM_PRESENT,
+    SIM_FIRST_USE, // present and marked; the mark is gone
+};
+enum sim_use sim_level_use(struct sim_level *l, uint64_t line);
 
-// Puts in a line that is not there, as used last. Returns the number of the line that it replaced,
-// plus one; 0: none.
-uint64_t sim_level_fill(struct sim_level *l, uint64_t line);
+// Whether the line is there. Changes nothing.
+bool sim_level_has(const struct sim_level *l, uint64_t line);
+
+// Puts in a line that is not there, as used last; mark: SIM_LEVEL_MARK or 0. Returns the tag of the
+// line that it replaced, with its mark; 0: none.
+uint64_t sim_level_fill(struct sim_level *l, uint64_t line, uint64_t mark);
 
 // Takes the line out. True if it was there.
 bool sim_level_take(struct sim_level *l, uint64_t line);
+
+// The number of a tag's line.
+static inline uint64_t sim_level_line(uint64_t tag)
+{
+    return (tag & ~SIM_LEVEL_MARK) - 1;
+}
 
 #endif

@@ -33,7 +33,7 @@ static struct sim_level make(uint32_t sets, uint32_t assoc, enum sim_replacement
 // Uses or fills; what was replaced: NONE for a hit, 0 for none, else the line plus one.
 static uint64_t refer(struct sim_level *l, uint64_t line)
 {
-    return sim_level_use(l, line) ? NONE : sim_level_fill(l, line);
+    return sim_level_use(l, line) ? NONE : sim_level_fill(l, line, 0);
 }
 
 static uint64_t next_random(uint64_t *s)
@@ -230,9 +230,35 @@ static void test_take(void **state)
         assert_false(sim_level_take(&l, 4));
         assert_true(sim_level_take(&l, 2));
         assert_false(sim_level_use(&l, 2));
-        assert_int_equal(sim_level_fill(&l, 7), 0); // its way is empty
+        assert_int_equal(sim_level_fill(&l, 7, 0), 0); // its way is empty
         for (uint64_t line = 0; line < 8; line++)
             assert_int_equal(sim_level_use(&l, line), line < 2 || line == 3 || line == 7);
+        free(l.tags);
+    }
+}
+
+// A mark goes with the first use, or with the line.
+static void test_marks(void **state)
+{
+    static const enum sim_replacement all[] = { SIM_LRU, SIM_PLRU, SIM_SRRIP };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct sim_level l = make(1, 2, all[i]);
+
+        assert_int_equal(sim_level_fill(&l, 0, SIM_LEVEL_MARK), 0);
+        assert_int_equal(sim_level_fill(&l, 1, SIM_LEVEL_MARK), 0);
+        assert_true(sim_level_has(&l, 0));
+        assert_false(sim_level_has(&l, 2));
+        assert_int_equal(sim_level_use(&l, 1), SIM_FIRST_USE);
+        assert_int_equal(sim_level_use(&l, 1), SIM_PRESENT);
+        assert_int_equal(sim_level_fill(&l, 5, 0), 1 | SIM_LEVEL_MARK); // 0, never used
+        assert_int_equal(sim_level_line(1 | SIM_LEVEL_MARK), 0);
+        assert_int_equal(sim_level_use(&l, 0), SIM_ABSENT);
+        assert_true(sim_level_take(&l, 1));
+        assert_int_equal(sim_level_fill(&l, 9, SIM_LEVEL_MARK), 0);
+        assert_true(sim_level_take(&l, 9));
+        assert_false(sim_level_has(&l, 9));
         free(l.tags);
     }
 }
@@ -243,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_can),          cmocka_unit_test(test_lru),
         cmocka_unit_test(test_tree_by_hand), cmocka_unit_test(test_predictions_by_hand),
         cmocka_unit_test(test_models),       cmocka_unit_test(test_take),
+        cmocka_unit_test(test_marks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// Which lines a processor loads ahead: of an L2, as Intel describes its "streamer" and its spatial
+// prefetcher (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Data Prefetching").
+// It sees each data reference that has missed L1, and names lines; the caller puts those into the
+// level that are not there.
+//
+// Streams: of each of the last SIM_STREAMS pages the last line and the direction. A reference to
+// another line of the page, in the direction of the one before, is a step of a stream; from
+// the second step on the next lines of the page are named, up to `batch` for each reference and as
+// far as `distance` lines ahead of it, none twice. A page is SIM_STREAM_LINES lines.
+// Pairs: a line that misses L2 takes the other line of its aligned pair with it.
+//
+// Pure arithmetic, as cache.h.
+#ifndef QUERN_SIM_PREFETCH_H
+#define QUERN_SIM_PREFETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIM_STREAMS      32u
+#define SIM_STREAM_LINES 64u // of a page: 4 KiB with lines of 64 bytes
+#define SIM_BATCH_MAX    8u
+
+struct sim_stream {
+    uint64_t page; // plus one; 0: unused
+    uint64_t used; // when
+    int8_t last;   // line in the page
+    int8_t ahead;  // the last line that was named
+    int8_t direction;
+    uint8_t steps;
+};
+
+struct sim_prefetch {
+    uint32_t distance, batch; // lines; distance 0: no streams
+    bool pairs;
+    uint64_t now;
+    struct sim_stream stream[SIM_STREAMS];
+};
+
+// The lines to load ahead because of a reference to `line`; missed: it was not in the level.
+// Returns their number, at most SIM_BATCH_MAX + 1, in the order in which they are loaded.
+uint32_t sim_prefetch(struct sim_prefetch *p, uint64_t line, bool missed,
+                      uint64_t lines[SIM_BATCH_MAX + 1]);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// sim/prefetch.c: streams up and down, their distance, the ends of a page, other pages between, the
+// 33rd page; pairs. By hand.
+// Run by `make check-sim`.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sim/prefetch.h"
+
+static struct sim_prefetch p;
+static uint64_t lines[SIM_BATCH_MAX + 1];
+
+// A reference, and the lines that it names: `n` from `first` on, by `by`.
+static void expect(uint64_t line, uint32_t n, uint64_t first, int by)
+{
+    assert_int_equal(sim_prefetch(&p, line, true, lines), n);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(lines[i], first + (uint64_t)((int64_t)i * by));
+}
+
+static void test_up(void **state)
+{
+    (void)state;
+    p = (struct sim_prefetch){ .distance = 5, .batch = 2 };
+    expect(640, 0, 0, 0);
+    expect(641, 0, 0, 0); // one step
+    expect(642, 2, 643, 1);
+    expect(642, 0, 0, 0); // the same line
+    expect(643, 2, 645, 1);
+    expect(644, 2, 647, 1);
+    expect(645, 2, 649, 1);
+    expect(646, 1, 651, 1); // five ahead
+    expect(647, 1, 652, 1);
+    expect(660, 2, 661, 1); // overtaken
+    expect(700, 2, 701, 1);
+    expect(701, 1, 703, 1); // the last line of the page
+    expect(702, 0, 0, 0);
+    expect(703, 0, 0, 0);
+}
+
+static void test_down(void **state)
+{
+    (void)state;
+    p = (struct sim_prefetch){ .distance = 3, .batch = 8 };
+    expect(20, 0, 0, 0);
+    expect(15, 0, 0, 0);
+    expect(14, 3, 13, -1);
+    expect(13, 1, 10, -1);
+    expect(16, 0, 0, 0); // turns round
+    expect(17, 3, 18, 1);
+    expect(2, 0, 0, 0);
+    expect(1, 1, 0, -1); // the first line of the page
+    expect(0, 0, 0, 0);
+}
+
+static void test_pages(void **state)
+{
+    (void)state;
+    p = (struct sim_prefetch){ .distance = 1, .batch = 1 };
+    for (uint64_t step = 0; step < 2; step++)
+        for (uint64_t page = 0; page < SIM_STREAMS; page++)
+            expect(page * 64 + step, 0, 0, 0);
+    expect(SIM_STREAMS * 64, 0, 0, 0); // takes the place of page 0
+    expect(64 + 2, 1, 64 + 3, 1);      // page 1 still has its steps
+    expect(2, 0, 0, 0);                // page 0 begins anew
+    expect(3, 0, 0, 0);
+    expect(4, 1, 5, 1);
+}
+
+static void test_pairs(void **state)
+{
+    (void)state;
+    p = (struct sim_prefetch){ .pairs = true };
+    expect(8, 1, 9, 1);
+    expect(11, 1, 10, 1);
+    assert_int_equal(sim_prefetch(&p, 8, false, lines), 0);
+    p = (struct sim_prefetch){ .pairs = true, .distance = 4, .batch = 2 };
+    expect(8, 1, 9, 1);
+    expect(9, 1, 8, 1);
+    assert_int_equal(sim_prefetch(&p, 10, true, lines), 3);
+    assert_int_equal(lines[0], 11); // its pair is the first line of the stream, too
+    assert_int_equal(lines[1], 11);
+    assert_int_equal(lines[2], 12);
+}
+
+static void test_off(void **state)
+{
+    (void)state;
+    p = (struct sim_prefetch){ .batch = 4 };
+    for (uint64_t line = 0; line < 20; line++)
+        expect(line, 0, 0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_up),    cmocka_unit_test(test_down), cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_pairs), cmocka_unit_test(test_off),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
