@@ -166,6 +166,11 @@ struct spool_machine {
     struct spool_geometry l2;                // with SPOOL_F_L2: a level between L1 and LL
     uint32_t l2_replacement, ll_replacement; // enum spool_replacement
     uint32_t ll_filling;                     // enum spool_filling
+    // With SPOOL_F_TLB: of instructions, of data, of both behind these. As caches whose lines are
+    // pages; replaced: the least recently used.
+    struct spool_geometry itlb, dtlb, stlb;
+    // With SPOOL_F_PREFETCH (sim/prefetch.h).
+    uint32_t stream_distance, stream_batch, pairs;
 };
 
 // A module or other mapping from which blocks were translated. Never changed once written. A range
@@ -265,6 +270,8 @@ enum spool_event {
 #define SPOOL_COUNTED_CACHE   SPOOL_F_CACHE_SIM
 #define SPOOL_COUNTED_BRANCH  SPOOL_F_BRANCH_SIM
 #define SPOOL_COUNTED_L2      SPOOL_F_L2
+#define SPOOL_COUNTED_TLB     SPOOL_F_TLB
+#define SPOOL_COUNTED_PREFETCH SPOOL_F_PREFETCH
 #define SPOOL_COUNTED_BUS     SPOOL_F_BUS
 #define SPOOL_COUNTED_SYSTIME SPOOL_F_SYSTIME
 #define SPOOL_COUNTED_SYSCPU  SPOOL_F_SYSCPU
@@ -391,7 +398,7 @@ struct spool_saved {
     uint64_t bytes;  // of this record
     uint64_t frames; // bytes; 0: it is free
     uint64_t totals[SPOOL_EVENTS];
-    uint64_t reserved[10];
+    uint64_t reserved[5];
 };
 
 // A power of two: no frame crosses a page.
@@ -616,10 +623,10 @@ struct spool_code_part {
 
 // The counters that one instruction owns, given the run's flags, in this order:
 //   REP with F_REP_CACHEGRIND: extra Ir, extra Bc (only with branch simulation)
-//   FETCH with cache simulation: I1mr, ILmr; with an L2: I1mr, I2mr, ILmr
+//   FETCH with cache simulation: the group of SPOOL_REF_FETCH, which begins with I1mr
 //   DYN with cache simulation: extra Dr, extra Dw
-//   reads or DYN with cache simulation: D1mr, DLmr; with an L2: D1mr, D2mr, DLmr
-//   writes or DYN with cache simulation: D1mw, DLmw; with an L2: D1mw, D2mw, DLmw
+//   reads or DYN with cache simulation: the group of SPOOL_REF_READ, which begins with D1mr
+//   writes or DYN with cache simulation: the group of SPOOL_REF_WRITE, which begins with D1mw
 //   BC, or REP with F_REP_CACHEGRIND, with branch simulation: Bcm
 //   BI with branch simulation: Bim
 struct spool_counters {
@@ -631,10 +638,37 @@ struct spool_counters {
     uint32_t count;
 };
 
-// Levels of caches: counters of a reference that may miss.
-static inline uint32_t spool_levels(uint64_t run_flags)
+// The counters of a reference that may miss, by kind: of these events those that the run counts.
+enum spool_ref { SPOOL_REF_FETCH, SPOOL_REF_READ, SPOOL_REF_WRITE, SPOOL_REFS };
+#define SPOOL_REF_EVENTS 7u
+
+static inline const uint8_t *spool_ref_events(enum spool_ref kind)
 {
-    return run_flags & SPOOL_F_L2 ? 3 : 2;
+    static const uint8_t events[SPOOL_REFS][SPOOL_REF_EVENTS + 1] = {
+        { SPOOL_E_I1MR, SPOOL_E_I2MR, SPOOL_E_ILMR, SPOOL_E_ITM, SPOOL_E_STM, SPOOL_EVENTS },
+        { SPOOL_E_D1MR, SPOOL_E_D2MR, SPOOL_E_DLMR, SPOOL_E_DTM, SPOOL_E_STM, SPOOL_E_PFU,
+          SPOOL_E_PFW, SPOOL_EVENTS },
+        { SPOOL_E_D1MW, SPOOL_E_D2MW, SPOOL_E_DLMW, SPOOL_E_DTM, SPOOL_E_STM, SPOOL_E_PFU,
+          SPOOL_E_PFW, SPOOL_EVENTS },
+    };
+
+    return events[kind];
+}
+
+// The place of event e in the group of counters of that kind; for SPOOL_EVENTS, their number.
+static inline uint32_t spool_ref_place(enum spool_ref kind, enum spool_event e, uint64_t run_flags)
+{
+    const uint8_t *events = spool_ref_events(kind);
+    uint32_t n = 0;
+
+    for (; *events != (uint8_t)e && *events != SPOOL_EVENTS; events++)
+        n += (uint32_t)spool_event_counted((enum spool_event)*events, run_flags);
+    return n;
+}
+
+static inline uint32_t spool_ref_counters(enum spool_ref kind, uint64_t run_flags)
+{
+    return spool_ref_place(kind, SPOOL_EVENTS, run_flags);
 }
 
 static inline struct spool_counters spool_insn_counters(struct spool_insn in, uint64_t run_flags)
@@ -643,7 +677,6 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
     int cache = (run_flags & SPOOL_F_CACHE_SIM) != 0;
     int branch = (run_flags & SPOOL_F_BRANCH_SIM) != 0;
     int rep = (in.flags & SPOOL_I_REP) && (run_flags & SPOOL_F_REP_CACHEGRIND);
-    uint32_t levels = spool_levels(run_flags);
 
     if (rep) {
         c.rep_ir = c.count++;
@@ -652,7 +685,7 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
     }
     if (cache && (in.flags & SPOOL_I_FETCH)) {
         c.i1mr = c.count;
-        c.count += levels;
+        c.count += spool_ref_counters(SPOOL_REF_FETCH, run_flags);
     }
     if (cache && (in.flags & SPOOL_I_DYN)) {
         c.dyn_r = c.count++;
@@ -660,11 +693,11 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
     }
     if (cache && (in.reads || (in.flags & SPOOL_I_DYN))) {
         c.d1mr = c.count;
-        c.count += levels;
+        c.count += spool_ref_counters(SPOOL_REF_READ, run_flags);
     }
     if (cache && (in.writes || (in.flags & SPOOL_I_DYN))) {
         c.d1mw = c.count;
-        c.count += levels;
+        c.count += spool_ref_counters(SPOOL_REF_WRITE, run_flags);
     }
     if (branch && ((in.flags & SPOOL_I_BC) || rep))
         c.bcm = c.count++;

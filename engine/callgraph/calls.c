@@ -222,27 +222,36 @@ static void own(u32 counter, enum spool_event e)
     owner[counter] = frames.place[e];
 }
 
+static void own_group(u32 counter, enum spool_ref kind)
+{
+    for (const u8 *e = spool_ref_events(kind); *e != SPOOL_EVENTS; e++)
+        if (spool_event_counted((enum spool_event)*e, tb_config.flags))
+            own(counter++, (enum spool_event)*e);
+}
+
 void calls_own(const struct spool_counters *c, u32 first)
 {
     static const struct {
-        u8 field, event, last; // the last is another one's if the counter is a group of levels
+        u8 field, event;
     } rows[] = {
-#define ROW(f, e, l) { offsetof(struct spool_counters, f), SPOOL_E_##e, SPOOL_E_##l }
-        ROW(rep_ir, IR, IR),   ROW(rep_bc, BC, BC), ROW(i1mr, I1MR, ILMR),
-        ROW(dyn_r, DR, DR),    ROW(dyn_w, DW, DW),  ROW(d1mr, D1MR, DLMR),
-        ROW(d1mw, D1MW, DLMW), ROW(bcm, BCM, BCM),  ROW(bim, BIM, BIM),
+#define ROW(f, e) { offsetof(struct spool_counters, f), SPOOL_E_##e }
+        ROW(rep_ir, IR), ROW(rep_bc, BC), ROW(dyn_r, DR),
+        ROW(dyn_w, DW),  ROW(bcm, BCM),   ROW(bim, BIM),
 #undef ROW
     };
+    const u32 groups[SPOOL_REFS] = { c->i1mr, c->d1mr, c->d1mw };
 
     if (!tb_config.calls)
         return;
     for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
         u32 at = *(const u32 *)((const u8 *)c + rows[i].field);
 
-        for (u32 e = rows[i].event; at != ~0u && e <= rows[i].last; e++)
-            if (spool_event_counted((enum spool_event)e, tb_config.flags))
-                own(first + at++, (enum spool_event)e);
+        if (at != ~0u)
+            own(first + at, (enum spool_event)rows[i].event);
     }
+    for (u32 kind = 0; kind < SPOOL_REFS; kind++)
+        if (groups[kind] != ~0u)
+            own_group(first + groups[kind], (enum spool_ref)kind);
 }
 
 void calls_counted(struct thread *t, u32 counter, u64 n)

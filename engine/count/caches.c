@@ -299,6 +299,11 @@ void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
     ll_ref(t, addr, size, counter);
 }
 
+void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    ll_ref(t, addr, levels_are_on() ? size | LL_FETCH : size, counter);
+}
+
 static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
 {
     u64 line = a >> c->line_shift;

@@ -41,8 +41,9 @@ u32 caches_d1_stride(void);
 
 // A data reference. Counts a miss of D1 at `counter`, one of LL at the next.
 void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter);
-// A reference that has missed its L1.
+// A reference that has missed D1; a fetch that has missed I1.
 void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
+void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
 // An instruction fetch: whether I1 missed. first, last: ids of its lines; 0: I1 has no ids.
 bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last);
 // A conditional branch. Counts a misprediction at `counter`.

@@ -47,7 +47,7 @@ void helpers_i1_miss(struct thread *t, const u8 *ret)
     struct helperdesc_i1 d;
 
     helperdesc_read(&d, ret, HELPERDESC_WORDS(struct helperdesc_i1, first));
-    caches_l1_missed(t, helperdesc_u64(d.pc), d.len, d.counter);
+    caches_i1_missed(t, helperdesc_u64(d.pc), d.len, d.counter);
 }
 
 void helpers_i1_any(struct thread *t, const u8 *ret)
@@ -58,7 +58,7 @@ void helpers_i1_any(struct thread *t, const u8 *ret)
     helperdesc_read(&d, ret, sizeof(d) / 4);
     pc = helperdesc_u64(d.pc);
     if (caches_iref(t, pc, d.len, d.first, d.last))
-        caches_l1_missed(t, pc, d.len, d.counter);
+        caches_i1_missed(t, pc, d.len, d.counter);
 }
 
 void helpers_bc(struct thread *t, const u8 *ret)
@@ -163,7 +163,7 @@ static void vec_refs(struct thread *t, const struct helperdesc_vec *d, u32 mask,
         calls_count(t, counter + d->write, 1);
         reftrace_ref(d->write ? REFTRACE_WRITE : REFTRACE_READ, addr[i], size, false);
         caches_dref(t, addr[i], sim_clip(size, tb_config.min_line),
-                    counter + 2 + (d->write ? spool_levels(tb_config.flags) : 0u));
+                    counter + 2 + (d->write ? tb_config.read_counters : 0u));
     }
 }
 

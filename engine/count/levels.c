@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// L2 and LL of a machine (levels.h).
+// L2, LL and TLBs of a machine (levels.h).
 #include "engine/count/levels.h"
 
 #include "engine/base/heap.h"
@@ -10,20 +10,33 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 #include "sim/level.h"
+#include "sim/prefetch.h"
 
 _Static_assert((int)SPOOL_LRU == (int)SIM_LRU && (int)SPOOL_PLRU == (int)SIM_PLRU &&
                    (int)SPOOL_SRRIP == (int)SIM_SRRIP,
                "the same numbers");
 
+// Each thread's.
+struct levels {
+    struct sim_level l2, itlb, dtlb, stlb;
+    struct sim_prefetch prefetch;
+};
+
+// Where a reference's counters are, from that of its L1 miss on.
+struct places {
+    u32 l2, ll, tlb, stlb, used, wasted;
+};
+
 static struct {
-    bool on, victim; // victim: LL is filled with the lines that L2 replaces
-    u32 last;        // from an L1 miss's counter to that of LL
-    u32 line_shift;  // of LL
-    struct sim_geometry g2, gl;
+    bool on, has_l2, has_tlb, loads_ahead;
+    bool victim;    // LL is filled with the lines that L2 replaces
+    u32 line_shift; // of LL
+    struct sim_geometry g2, gl, gi, gd, gs;
     enum sim_replacement r2, rl;
     struct sim_level ll;
-    struct sim_level *serial; // --serialize-threads: the L2 of all threads
-} levels;
+    struct levels *serial; // --serialize-threads: those of all threads
+    struct places fetch, data;
+} all;
 
 static struct sim_geometry geometry(const struct spool_geometry *g)
 {
@@ -34,7 +47,7 @@ static struct sim_geometry geometry(const struct spool_geometry *g)
 
 bool levels_are_on(void)
 {
-    return levels.on;
+    return all.on;
 }
 
 static void make(struct sim_level *l, const struct sim_geometry *g, enum sim_replacement r)
@@ -47,116 +60,231 @@ static void empty(const struct sim_level *l, const struct sim_geometry *g)
     sys_madvise((u64)l->tags, PAGE_UP(sim_level_bytes(g, l->replacement)), MADV_DONTNEED);
 }
 
+static struct places places_of(enum spool_ref kind)
+{
+    bool fetch = kind == SPOOL_REF_FETCH;
+    struct places p = {
+        spool_ref_place(kind, fetch ? SPOOL_E_I2MR : SPOOL_E_D2MR, spool->flags),
+        spool_ref_place(kind, fetch ? SPOOL_E_ILMR : SPOOL_E_DLMR, spool->flags),
+        spool_ref_place(kind, fetch ? SPOOL_E_ITM : SPOOL_E_DTM, spool->flags),
+        spool_ref_place(kind, SPOOL_E_STM, spool->flags),
+        spool_ref_place(kind, SPOOL_E_PFU, spool->flags),
+        spool_ref_place(kind, SPOOL_E_PFW, spool->flags),
+    };
+
+    return p;
+}
+
 void levels_init(void)
 {
     const struct spool_machine *m = &spool->machine;
-    bool has_l2 = (spool->flags & SPOOL_F_L2) != 0;
 
-    memset(&levels, 0, sizeof(levels));
-    if (!has_l2 && m->ll_replacement == SPOOL_LRU)
+    memset(&all, 0, sizeof(all));
+    all.has_l2 = (spool->flags & SPOOL_F_L2) != 0;
+    all.has_tlb = (spool->flags & SPOOL_F_TLB) != 0;
+    all.loads_ahead = all.has_l2 && (spool->flags & SPOOL_F_PREFETCH);
+    all.on = all.has_l2 || all.has_tlb || m->ll_replacement != SPOOL_LRU;
+    if (!all.on)
         return;
-    levels.on = true;
-    levels.victim = has_l2 && m->ll_filling == SPOOL_FILL_VICTIM;
-    levels.last = spool_levels(spool->flags) - 1;
-    levels.gl = geometry(&spool->ll);
-    levels.rl = (enum sim_replacement)m->ll_replacement;
-    levels.line_shift = (u32)__builtin_ctz(spool->ll.line);
-    make(&levels.ll, &levels.gl, levels.rl);
-    if (has_l2) {
-        levels.g2 = geometry(&m->l2);
-        levels.r2 = (enum sim_replacement)m->l2_replacement;
-    }
+    all.victim = all.has_l2 && m->ll_filling == SPOOL_FILL_VICTIM;
+    all.fetch = places_of(SPOOL_REF_FETCH);
+    all.data = places_of(SPOOL_REF_READ); // those of a write have the same places
+    all.gl = geometry(&spool->ll);
+    all.rl = (enum sim_replacement)m->ll_replacement;
+    all.line_shift = (u32)__builtin_ctz(spool->ll.line);
+    make(&all.ll, &all.gl, all.rl);
+    all.g2 = geometry(&m->l2);
+    all.r2 = (enum sim_replacement)m->l2_replacement;
+    all.gi = geometry(&m->itlb);
+    all.gd = geometry(&m->dtlb);
+    all.gs = geometry(&m->stlb);
+}
+
+static void prefetch_init(struct sim_prefetch *p)
+{
+    const struct spool_machine *m = &spool->machine;
+
+    memset(p, 0, sizeof(*p));
+    p->distance = m->stream_distance;
+    p->batch = m->stream_batch;
+    p->pairs = m->pairs != 0;
+}
+
+static void own_make(struct levels *own)
+{
+    prefetch_init(&own->prefetch);
+    if (all.has_l2)
+        make(&own->l2, &all.g2, all.r2);
+    if (!all.has_tlb)
+        return;
+    make(&own->itlb, &all.gi, SIM_LRU);
+    make(&own->dtlb, &all.gd, SIM_LRU);
+    make(&own->stlb, &all.gs, SIM_LRU);
+}
+
+static void own_empty(struct levels *own)
+{
+    prefetch_init(&own->prefetch);
+    if (all.has_l2)
+        empty(&own->l2, &all.g2);
+    if (!all.has_tlb)
+        return;
+    empty(&own->itlb, &all.gi);
+    empty(&own->dtlb, &all.gd);
+    empty(&own->stlb, &all.gs);
 }
 
 void levels_thread_init(struct thread *t)
 {
-    if (!levels.on || !levels.g2.size)
+    if (!all.has_l2 && !all.has_tlb)
         return;
-    if (t->l2) {
-        if (!levels.serial)
-            empty(t->l2, &levels.g2);
-        return;
-    }
-    if (levels.serial) {
-        t->l2 = levels.serial;
+    if (t->levels) {
+        if (!all.serial)
+            own_empty(t->levels);
         return;
     }
-    t->l2 = heap_alloc(sizeof(*t->l2));
-    make(t->l2, &levels.g2, levels.r2);
+    if (all.serial) {
+        t->levels = all.serial;
+        return;
+    }
+    t->levels = heap_alloc(sizeof(*t->levels));
+    own_make(t->levels);
     if (spool->flags & SPOOL_F_SERIALIZE)
-        levels.serial = t->l2;
+        all.serial = t->levels;
 }
 
 void levels_clear(void)
 {
-    if (!levels.on)
+    if (!all.on)
         return;
-    empty(&levels.ll, &levels.gl);
+    empty(&all.ll, &all.gl);
     for (struct thread *t = threads_first(); t; t = t->next)
-        if (t->l2)
-            empty(t->l2, &levels.g2);
+        if (t->levels)
+            own_empty(t->levels);
 }
 
 void levels_ahead(const struct thread *t, u64 addr)
 {
-    const struct sim_level *l = t->l2 ? t->l2 : &levels.ll;
+    const struct sim_level *l = all.has_l2 ? &t->levels->l2 : &all.ll;
     const u64 *ways = l->tags + sim_level_set(l, addr >> l->line_shift) * l->assoc;
 
     __builtin_prefetch(ways, 1);
     __builtin_prefetch(ways + l->assoc - 1, 1);
 }
 
-// Whether a line that missed L2, or L1 where there is no L2, misses LL.
-static bool ll_misses(struct sim_level *l2, u64 addr)
-{
-    struct sim_level *ll = &levels.ll;
-    u64 line = addr >> levels.line_shift, old;
-    bool miss;
+// ---- A reference ----
 
-    if (!levels.victim) {
-        if (sim_level_use(ll, line))
-            return false;
-        sim_level_fill(ll, line);
-        return true;
-    }
-    miss = !sim_level_take(ll, line);
-    old = sim_level_fill(l2, line);
-    if (old && !sim_level_use(ll, old - 1))
-        sim_level_fill(ll, old - 1);
-    return miss;
-}
-
-struct missed {
-    bool l2, ll;
+struct result {
+    u64 l2, ll, tlb, stlb, used, wasted; // each 0 or more
 };
 
-// The line that has addr.
-static void line_ref(struct sim_level *l2, u64 addr, struct missed *m)
+// Puts a line that is in LL or comes from memory into L2.
+static void l2_fill(struct levels *own, u64 line, u64 mark, struct result *r)
 {
-    if (l2) {
-        u64 line = addr >> l2->line_shift;
+    u64 old = sim_level_fill(&own->l2, line, mark);
 
-        if (sim_level_use(l2, line))
-            return;
-        m->l2 = true;
-        if (!levels.victim)
-            sim_level_fill(l2, line);
-    }
-    m->ll |= ll_misses(l2, addr);
+    if (old & SIM_LEVEL_MARK)
+        r->wasted++;
+    if (!all.victim || !old)
+        return;
+    line = sim_level_line(old);
+    if (!sim_level_use(&all.ll, line))
+        sim_level_fill(&all.ll, line, 0);
 }
 
-void levels_ref(struct thread *t, u64 addr, u32 size, u32 counter)
+// Whether a line misses LL; fills it unless L2's victims do.
+static bool ll_misses(u64 addr)
 {
-    struct missed m = { false, false };
-    u64 end = addr + size - 1;
-    u32 shift = t->l2 ? t->l2->line_shift : levels.line_shift;
+    u64 line = addr >> all.line_shift;
 
-    line_ref(t->l2, addr, &m);
+    if (all.victim)
+        return !sim_level_take(&all.ll, line);
+    if (sim_level_use(&all.ll, line))
+        return false;
+    sim_level_fill(&all.ll, line, 0);
+    return true;
+}
+
+// The lines of L2 that a reference to `line` loads ahead. They are no misses.
+static void load_ahead(struct levels *own, u64 line, bool missed, struct result *r)
+{
+    u64 lines[SIM_BATCH_MAX + 1];
+    u32 n = sim_prefetch(&own->prefetch, line, missed, lines);
+
+    for (u32 i = 0; i < n; i++) {
+        if (sim_level_has(&own->l2, lines[i]))
+            continue;
+        ll_misses(lines[i] << own->l2.line_shift);
+        l2_fill(own, lines[i], SIM_LEVEL_MARK, r);
+    }
+}
+
+static void l2_ref(struct levels *own, u64 addr, bool fetch, struct result *r)
+{
+    u64 line = addr >> own->l2.line_shift;
+    enum sim_use use = sim_level_use(&own->l2, line);
+
+    if (use == SIM_ABSENT) {
+        r->l2 = 1;
+        if (ll_misses(addr))
+            r->ll = 1;
+        l2_fill(own, line, 0, r);
+    }
+    r->used += use == SIM_FIRST_USE;
+    if (all.loads_ahead && !fetch)
+        load_ahead(own, line, use == SIM_ABSENT, r);
+}
+
+static bool tlb_misses(struct sim_level *tlb, u64 page)
+{
+    if (sim_level_use(tlb, page))
+        return false;
+    sim_level_fill(tlb, page, 0);
+    return true;
+}
+
+static void tlb_ref(struct levels *own, u64 addr, bool fetch, struct result *r)
+{
+    u64 page = addr >> own->stlb.line_shift;
+
+    if (!tlb_misses(fetch ? &own->itlb : &own->dtlb, page))
+        return;
+    r->tlb = 1;
+    if (tlb_misses(&own->stlb, page))
+        r->stlb = 1;
+}
+
+static void line_ref(struct thread *t, u64 addr, bool fetch, struct result *r)
+{
+    if (all.has_tlb)
+        tlb_ref(t->levels, addr, fetch, r);
+    if (all.has_l2)
+        l2_ref(t->levels, addr, fetch, r);
+    else if (ll_misses(addr))
+        r->ll = 1;
+}
+
+static void add(struct thread *t, u32 counter, u64 n)
+{
+    if (n)
+        calls_count(t, counter, n);
+}
+
+void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
+{
+    const struct places *p = fetch ? &all.fetch : &all.data;
+    u32 shift = all.has_l2 ? t->levels->l2.line_shift : all.line_shift;
+    u64 end = addr + size - 1;
+    struct result r = { 0 };
+
+    line_ref(t, addr, fetch, &r);
     if (addr >> shift != end >> shift)
-        line_ref(t->l2, end, &m);
+        line_ref(t, end, fetch, &r);
     calls_count(t, counter, 1);
-    if (m.l2)
-        calls_count(t, counter + 1, 1);
-    if (m.ll)
-        calls_count(t, counter + levels.last, 1);
+    add(t, counter + p->l2, r.l2);
+    add(t, counter + p->ll, r.ll);
+    add(t, counter + p->tlb, r.tlb);
+    add(t, counter + p->stlb, r.stlb);
+    add(t, counter + p->used, r.used);
+    add(t, counter + p->wasted, r.wasted);
 }

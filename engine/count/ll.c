@@ -42,7 +42,7 @@ static struct {
 struct pending {
     u64 addr;
     u32 counter;
-    u32 size; // 0: within a line; LL_DONE
+    u32 size; // 0: within a line; LL_FETCH; LL_DONE
 };
 
 // With a replayer, references are batched in pieces, and either side may simulate a piece: the
@@ -349,9 +349,10 @@ bool ll_has_pending(const struct thread *t)
 
 static void append(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    bool one = addr >> ll.line_shift == (addr + size - 1) >> ll.line_shift;
+    u32 fetch = size & LL_FETCH, bytes = size & ~LL_FETCH;
+    bool one = addr >> ll.line_shift == (addr + bytes - 1) >> ll.line_shift;
 
-    *(struct pending *)t->ll = (struct pending){ addr, counter, one ? 0 : size };
+    *(struct pending *)t->ll = (struct pending){ addr, counter, (one ? 0 : bytes) | fetch };
     t->ll += sizeof(struct pending);
     if (t->ll % PIECE_BYTES == 0)
         ll_full(t);
@@ -362,7 +363,7 @@ static void levels_alone(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     if (ll.shared)
         lock_take(&stripe[0].lock);
-    levels_ref(t, addr, size, counter);
+    levels_ref(t, addr, size & ~LL_FETCH, (size & LL_FETCH) != 0, counter);
     if (ll.shared)
         lock_drop(&stripe[0].lock);
 }
@@ -389,12 +390,13 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 // @holds(the first stripe's lock)
 static void simulate_levels(struct thread *t, struct pending *w, struct pending *end)
 {
-    for (; w < end; w++) {
+    for (u32 size; w < end; w++) {
         if (w + AHEAD < end)
             levels_ahead(t, w[AHEAD].addr);
         if (w->size == LL_DONE)
             continue;
-        levels_ref(t, w->addr, w->size ? w->size : 1, w->counter);
+        size = w->size & ~LL_FETCH;
+        levels_ref(t, w->addr, size ? size : 1, (w->size & LL_FETCH) != 0, w->counter);
         w->size = LL_DONE;
     }
 }

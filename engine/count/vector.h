@@ -39,6 +39,7 @@
 
 #define LL_BATCH_OWN    0xff       // 16 references
 #define LL_BATCH_SHARED 0xffff     // 4096
+#define LL_FETCH        0x40000000 // in the size of a reference: of an instruction (levels.h)
 #define LL_DONE         0xffffffff // size of a reference that has been simulated
 
 #ifdef __ASSEMBLER__

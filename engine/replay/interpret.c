@@ -52,7 +52,7 @@ void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, 
     case RECORD_FETCH:
         reftrace_fetch(o->add, o->bytes, undone);
         if (caches_iref(t, o->add, o->bytes, o->first, o->last))
-            caches_l1_missed(t, o->add, o->bytes, o->counter);
+            caches_i1_missed(t, o->add, o->bytes, o->counter);
         break;
     case RECORD_REF: ref(t, o, slot, undone); break;
     case RECORD_REP: rep_replay(t, slot + o->base, o->add, o->what, o->counter); break;
@@ -111,7 +111,7 @@ void interpret_d1(struct thread *t, u32 counter, u32 size, u64 addr)
 void interpret_i1(struct thread *t, u32 counter, u32 id, u64 pc)
 {
     if (caches_iref(t, pc, 1, id, id))
-        caches_l1_missed(t, pc, 1, counter);
+        caches_i1_missed(t, pc, 1, counter);
 }
 
 static void branch(struct thread *t, const struct record_block *b, bool taken)

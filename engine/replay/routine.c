@@ -13,7 +13,9 @@
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
 #include "engine/count/caches.h"
+#include "engine/count/levels.h"
 #include "engine/count/ll.h"
+#include "engine/count/vector.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/spool/config.h"
@@ -818,11 +820,17 @@ static void ways_out(struct maker *m)
     m->i1 = way_out(NULL, routine_miss_i1, routine_miss_i1_8, routine_miss_i1_16, spool->i1.assoc);
 }
 
+// Of the size of a batched reference: it is a fetch, where levels.c has to know.
+static u64 fetch_flag(void)
+{
+    return levels_are_on() ? LL_FETCH : 0;
+}
+
 // Arguments of the AVX2 code of routine.S for a fetch whose last line misses.
 static void miss_by_avx2(struct maker *m, const struct record_op *o)
 {
     struct x86 *a = &m->code;
-    u64 end = o->add + o->bytes - 1, size = o->first == o->last ? 0 : o->bytes;
+    u64 end = o->add + o->bytes - 1, size = (o->first == o->last ? 0u : o->bytes) | fetch_flag();
     u32 set = (u32)(end >> tb_config.i1_shift) & (tb_config.i1_sets - 1);
 
     x86_mov_imm(a, R_RAX, o->add);
@@ -839,7 +847,7 @@ static void part_op(struct maker *m, const struct part *p)
     struct x86 *a = &m->code;
     bool two = o->first != o->last;
 
-    if (!m->i1.to || o->add >> 47 || p->from[1].bytes) {
+    if (!m->i1.to || o->add >> 47 || p->from[1].bytes || (two && fetch_flag())) {
         call_op(m, o);
         return;
     }
@@ -849,7 +857,7 @@ static void part_op(struct maker *m, const struct part *p)
     }
     x86_mov_imm(a, R_RAX, o->add);
     x86_mov_imm(a, R_RDX, o->last);
-    x86_mov_imm(a, two ? R_RSI : m->i1.counter, o->counter);
+    x86_mov_imm(a, two ? R_RSI : m->i1.counter, o->counter | fetch_flag() << 32);
     if (two) {
         x86_mov_imm(a, R_RDI, o->bytes - 1u);
         x86_mov_imm(a, R11, offset_of(o));

@@ -112,6 +112,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
     c->calls_events = spool_event_index(SPOOL_EVENTS, c->flags);
     c->calls_often = spool_event_index(SPOOL_E_I1MR, c->flags);
     c->calls_frame = spool_frame_bytes(c->flags);
+    c->read_counters = spool_ref_counters(SPOOL_REF_READ, c->flags);
     c->i1_shift = (u32)__builtin_ctz(spool->i1.line ? spool->i1.line : 64);
     c->d1_shift = (u32)__builtin_ctz(spool->d1.line ? spool->d1.line : 64);
     if (c->cache) {

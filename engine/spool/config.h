@@ -28,6 +28,7 @@ struct tb_config {
     u32 i1_shift, i1_sets, d1_shift, d1_sets;
     u32 d1_mask;     // of the address, giving the byte offset of its set, before scaling
     u32 min_line;    // references are split at this line size
+    u32 read_counters; // of a read that may miss (spool_ref_counters)
     bool shown;      // --cpu: the program is shown another processor
     u32 xstate_mask; // states that xsave saves then; 0: those that the program asks for
     bool calls;      // the call graph

@@ -22,6 +22,17 @@ static const enum spool_event recorded[FINISH_EVENTS] = {
 #undef SPOOL_EVENT
 };
 
+enum finish_event finish_event_of(enum spool_event e)
+{
+    static const enum finish_event in[SPOOL_EVENTS] = {
+#define SPOOL_EVENT(id, name, counted, cachegrind, callgrind) [SPOOL_E_##id] = FINISH_##id,
+#include "share/events.def"
+#undef SPOOL_EVENT
+    };
+
+    return in[e];
+}
+
 bool finish_event_counted(enum finish_event e, uint64_t flags)
 {
     return spool_event_counted(recorded[e], flags) != 0;

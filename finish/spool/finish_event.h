@@ -21,6 +21,8 @@ extern const struct finish_callgrind {
     enum finish_event in;
     enum spool_event inclusive; // in the engine's records
 } finish_callgrind[FINISH_EVENTS];
+// The same event of the engine's records.
+enum finish_event finish_event_of(enum spool_event e);
 extern const char *const finish_event_names[FINISH_EVENTS];
 // True when a run with these spool flags counts the event.
 bool finish_event_counted(enum finish_event e, uint64_t flags);

@@ -33,17 +33,13 @@ static void put_event(struct spool_walk_shape *shape, uint32_t at, enum finish_e
         shape->event[at] = (uint8_t)e;
 }
 
-// The misses of each level of the run's caches; e: of the first.
-static void put_levels(struct spool_walk_shape *shape, uint32_t at, enum finish_event e,
-                       uint64_t flags)
+// The counters of a reference; at: the first.
+static void put_ref(struct spool_walk_shape *shape, uint32_t at, enum spool_ref kind,
+                    uint64_t flags)
 {
-    uint32_t levels = spool_levels(flags);
-
-    for (uint32_t i = 0; at != ~0u && i < levels; i++, e++) {
-        while (!finish_event_counted(e, flags))
-            e++;
-        put_event(shape, at + i, e);
-    }
+    for (const uint8_t *e = spool_ref_events(kind); at != ~0u && *e != SPOOL_EVENTS; e++)
+        if (spool_event_counted((enum spool_event)*e, flags))
+            put_event(shape, at++, finish_event_of((enum spool_event)*e));
 }
 
 static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uint64_t flags)
@@ -61,9 +57,9 @@ static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uin
     put_event(shape, at.dyn_w, FINISH_DW);
     put_event(shape, at.bcm, FINISH_BCM);
     put_event(shape, at.bim, FINISH_BIM);
-    put_levels(shape, at.i1mr, FINISH_I1MR, flags);
-    put_levels(shape, at.d1mr, FINISH_D1MR, flags);
-    put_levels(shape, at.d1mw, FINISH_D1MW, flags);
+    put_ref(shape, at.i1mr, SPOOL_REF_FETCH, flags);
+    put_ref(shape, at.d1mr, SPOOL_REF_READ, flags);
+    put_ref(shape, at.d1mw, SPOOL_REF_WRITE, flags);
 }
 
 // The walk over one block's counts, in one context or without contexts.

@@ -67,6 +67,11 @@ void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
     asked[n++] = (struct asked){ 'm', addr, size, counter, 0, 0 };
 }
 
+void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    caches_l1_missed(t, addr, size, counter);
+}
+
 bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last)
 {
     (void)t;
@@ -103,6 +108,7 @@ static int setup(void **state)
     memset(&tb_config, 0, sizeof(tb_config));
     memset(&reftrace_told, 0, sizeof(reftrace_told));
     tb_config.min_line = 64;
+    tb_config.read_counters = 2;
     n = 0;
     answer = false;
     t->self = t;

@@ -23,7 +23,7 @@ struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
 static struct thread one, two;
-static u64 counted[8];
+static u64 counted[10];
 
 void *heap_alloc(u64 bytes)
 {
@@ -55,6 +55,10 @@ static void begin(struct spool_geometry l2, struct spool_geometry ll, struct spo
     header = (struct spool_header){ .ll = ll, .machine = m, .flags = SPOOL_F_CACHE_SIM };
     if (l2.size)
         header.flags |= SPOOL_F_L2;
+    if (m.stlb.size)
+        header.flags |= SPOOL_F_TLB;
+    if (m.stream_distance || m.pairs)
+        header.flags |= SPOOL_F_PREFETCH;
     one = (struct thread){ .misses = counted, .next = &two };
     two = (struct thread){ .misses = counted };
     memset(counted, 0, sizeof(counted));
@@ -65,7 +69,7 @@ static void begin(struct spool_geometry l2, struct spool_geometry ll, struct spo
 
 static void expect(u64 l1, u64 l2, u64 ll)
 {
-    const u64 all[8] = { 0, 0, l1, l2, ll };
+    const u64 all[10] = { 0, 0, l1, l2, ll };
 
     assert_memory_equal(counted, all, sizeof(all));
 }
@@ -76,16 +80,16 @@ static void test_off(void **state)
     begin((struct spool_geometry){ 0 }, (struct spool_geometry){ 4096, 4, 64 },
           (struct spool_machine){ 0 });
     assert_false(levels_are_on());
-    assert_null(one.l2);
+    assert_null(one.levels);
     begin((struct spool_geometry){ 0 }, (struct spool_geometry){ 4096, 4, 64 },
           (struct spool_machine){ .ll_replacement = SPOOL_SRRIP });
     assert_true(levels_are_on());
-    assert_null(one.l2);
+    assert_null(one.levels);
     // without an L2 the next counter is LL's
-    levels_ref(&one, 0x1000, 8, 2);
-    levels_ref(&one, 0x1000, 8, 2);
-    levels_ref(&one, 0x103c, 8, 2); // in two lines, one of which is there: one miss
-    levels_ref(&one, 0x103c, 8, 2);
+    levels_ref(&one, 0x1000, 8, false, 2);
+    levels_ref(&one, 0x1000, 8, false, 2);
+    levels_ref(&one, 0x103c, 8, false, 2); // in two lines, one of which is there: one miss
+    levels_ref(&one, 0x103c, 8, false, 2);
     expect(4, 2, 0);
 }
 
@@ -96,26 +100,26 @@ static void test_by_hand(void **state)
     begin((struct spool_geometry){ 256, 2, 64 }, (struct spool_geometry){ 512, 8, 64 },
           (struct spool_machine){ 0 });
     for (u64 line = 0; line < 5; line++)
-        levels_ref(&one, line * 64, 4, 2); // L2: {4 2} {3 1}
+        levels_ref(&one, line * 64, 4, false, 2); // L2: {4 2} {3 1}
     expect(5, 5, 5);
-    levels_ref(&one, 0, 4, 2); // {0 4}: 0 was replaced in L2
+    levels_ref(&one, 0, 4, false, 2); // {0 4}: 0 was replaced in L2
     expect(6, 6, 5);
-    levels_ref(&one, 64, 4, 2); // {1 3}
+    levels_ref(&one, 64, 4, false, 2); // {1 3}
     expect(7, 6, 5);
-    levels_ref(&one, 0xfc, 8, 2); // lines 3 and 4 are there
+    levels_ref(&one, 0xfc, 8, false, 2); // lines 3 and 4 are there
     expect(8, 6, 5);
-    levels_ref(&one, 0x13c, 8, 2); // 4 is there, 5 is not: {4 0} {5 3}
+    levels_ref(&one, 0x13c, 8, false, 2); // 4 is there, 5 is not: {4 0} {5 3}
     expect(9, 7, 6);
     // LL, by use: 5 0 4 3 2 1; 6 to 9 make it full, and replace 1 and 2
     for (u64 line = 6; line < 10; line++)
-        levels_ref(&one, line * 64, 4, 2); // {8 6} {9 7}
+        levels_ref(&one, line * 64, 4, false, 2); // {8 6} {9 7}
     expect(13, 11, 10);
-    levels_ref(&one, 3 * 64, 4, 2); // {8 6} {3 9}: still in LL
+    levels_ref(&one, 3 * 64, 4, false, 2); // {8 6} {3 9}: still in LL
     expect(14, 12, 10);
-    levels_ref(&one, 2 * 64, 4, 2);
+    levels_ref(&one, 2 * 64, 4, false, 2);
     expect(15, 13, 11);
     levels_clear();
-    levels_ref(&one, 2 * 64, 4, 2);
+    levels_ref(&one, 2 * 64, 4, false, 2);
     expect(16, 14, 12);
 }
 
@@ -126,17 +130,17 @@ static void test_victims(void **state)
     begin((struct spool_geometry){ 256, 2, 64 }, (struct spool_geometry){ 256, 4, 64 },
           (struct spool_machine){ .ll_filling = SPOOL_FILL_VICTIM });
     for (u64 line = 0; line < 8; line++)
-        levels_ref(&one, line * 64, 4, 2); // {6 4} {7 5}, LL: 3 2 1 0
+        levels_ref(&one, line * 64, 4, false, 2); // {6 4} {7 5}, LL: 3 2 1 0
     expect(8, 8, 8);
-    levels_ref(&one, 0, 4, 2); // {0 6} {7 5}, LL: 4 3 2 1: 0 has moved to L2
+    levels_ref(&one, 0, 4, false, 2); // {0 6} {7 5}, LL: 4 3 2 1: 0 has moved to L2
     expect(9, 9, 8);
-    levels_ref(&one, 64, 4, 2); // {0 6} {1 7}, LL: 5 4 3 2
+    levels_ref(&one, 64, 4, false, 2); // {0 6} {1 7}, LL: 5 4 3 2
     expect(10, 10, 8);
-    levels_ref(&one, 8 * 64, 4, 2); // {8 0} {1 7}, LL: 6 5 4 3
+    levels_ref(&one, 8 * 64, 4, false, 2); // {8 0} {1 7}, LL: 6 5 4 3
     expect(11, 11, 9);
-    levels_ref(&one, 2 * 64, 4, 2); // not there any more: {2 8} {1 7}, LL: 0 6 5 4
+    levels_ref(&one, 2 * 64, 4, false, 2); // not there any more: {2 8} {1 7}, LL: 0 6 5 4
     expect(12, 12, 10);
-    levels_ref(&one, 4 * 64, 4, 2); // {4 2}, LL: 8 0 6 5
+    levels_ref(&one, 4 * 64, 4, false, 2); // {4 2}, LL: 8 0 6 5
     expect(13, 13, 10);
 }
 
@@ -156,7 +160,7 @@ static void test_one_line(void **state)
 
         for (int i = rand() % 3; i >= 0; i--, l1++) {
             misses += sim_cache_ref_last(&plain, addr, 8);
-            levels_ref(&one, addr, 8, 2);
+            levels_ref(&one, addr, 8, false, 2);
             levels_ahead(&one, addr);
         }
     }
@@ -171,24 +175,102 @@ static void test_threads(void **state)
     (void)state;
     begin((struct spool_geometry){ 256, 2, 64 }, (struct spool_geometry){ 512, 8, 64 },
           (struct spool_machine){ .l2_replacement = SPOOL_PLRU });
-    assert_ptr_not_equal(one.l2, two.l2);
-    levels_ref(&one, 0x40, 4, 2);
-    levels_ref(&two, 0x40, 4, 2);
+    assert_ptr_not_equal(one.levels, two.levels);
+    levels_ref(&one, 0x40, 4, false, 2);
+    levels_ref(&two, 0x40, 4, false, 2);
     expect(2, 2, 1);
     levels_thread_init(&two); // another thread gets the slot
-    levels_ref(&one, 0x40, 4, 2);
-    levels_ref(&two, 0x40, 4, 2);
+    levels_ref(&one, 0x40, 4, false, 2);
+    levels_ref(&two, 0x40, 4, false, 2);
     expect(4, 3, 1);
     header.flags |= SPOOL_F_SERIALIZE;
-    one.l2 = two.l2 = NULL;
+    one.levels = two.levels = NULL;
     levels_thread_init(&one);
-    levels_ref(&one, 0x40, 4, 2);
+    levels_ref(&one, 0x40, 4, false, 2);
     levels_thread_init(&two);
-    assert_ptr_equal(one.l2, two.l2);
-    levels_ref(&two, 0x40, 4, 2);
+    assert_ptr_equal(one.levels, two.levels);
+    levels_ref(&two, 0x40, 4, false, 2);
     levels_thread_init(&two);
-    levels_ref(&two, 0x40, 4, 2);
+    levels_ref(&two, 0x40, 4, false, 2);
     expect(7, 4, 1);
+}
+
+static void expect_all(u64 l1, u64 l2, u64 ll, u64 tlb, u64 stlb, u64 used, u64 wasted)
+{
+    const u64 all[10] = { 0, 0, l1, l2, ll, tlb, stlb, used, wasted };
+
+    assert_memory_equal(counted, all, sizeof(all));
+}
+
+#define PAGE(n) ((u64)(n) << 12)
+
+// DTLB: one set of two pages; ITLB: one page; STLB: two sets of two.
+static void test_tlbs(void **state)
+{
+    (void)state;
+    begin((struct spool_geometry){ 1 << 20, 16, 64 }, (struct spool_geometry){ 1 << 24, 16, 64 },
+          (struct spool_machine){ .itlb = { 1 << 12, 1, 1 << 12 },
+                                  .dtlb = { 2 << 12, 2, 1 << 12 },
+                                  .stlb = { 4 << 12, 2, 1 << 12 } });
+    for (u64 page = 0; page < 3; page++)
+        levels_ref(&one, PAGE(page), 4, false, 2); // DTLB: 2 1; STLB: {2 0} {1}
+    expect_all(3, 3, 3, 3, 3, 0, 0);
+    levels_ref(&one, PAGE(1) + 8, 4, false, 2);
+    expect_all(4, 3, 3, 3, 3, 0, 0);
+    levels_ref(&one, PAGE(0), 4, false, 2); // DTLB: 0 1; in STLB
+    expect_all(5, 3, 3, 4, 3, 0, 0);
+    levels_ref(&one, PAGE(1) - 4, 8, false, 2); // the end of page 0, the beginning of 1
+    expect_all(6, 4, 4, 4, 3, 0, 0);
+    levels_ref(&one, PAGE(6) - 4, 8, false, 2); // 5 and 6: one reference; STLB: {6 0} {5 1}
+    expect_all(7, 5, 5, 5, 4, 0, 0);
+    levels_ref(&one, PAGE(5), 4, true, 2); // a fetch has a TLB of its own: STLB has the page
+    expect_all(8, 6, 6, 6, 4, 0, 0);
+    levels_ref(&one, PAGE(5) + 64, 4, true, 2);
+    expect_all(9, 7, 7, 6, 4, 0, 0);
+    levels_ref(&one, PAGE(8), 4, true, 2);
+    levels_ref(&one, PAGE(5), 4, true, 2); // of one page
+    expect_all(11, 8, 8, 8, 5, 0, 0);
+    levels_clear();
+    levels_ref(&one, PAGE(5), 4, true, 2);
+    expect_all(12, 9, 9, 9, 6, 0, 0);
+}
+
+// A page in sequence: after two steps every line is there before it is used. No TLBs: the counters
+// of lines loaded ahead follow those of LL.
+static void test_streams(void **state)
+{
+    const u64 expected[10] = { 0, 0, 64, 3, 3, 61, 0 };
+
+    (void)state;
+    begin((struct spool_geometry){ 1 << 14, 8, 64 }, (struct spool_geometry){ 1 << 20, 16, 64 },
+          (struct spool_machine){ .stream_distance = 8, .stream_batch = 2 });
+    for (u64 line = 0; line < 64; line++)
+        levels_ref(&one, PAGE(1) + line * 64, 8, false, 2);
+    assert_memory_equal(counted, expected, sizeof(expected));
+    for (u64 line = 0; line < 64; line++) // fetches are no steps
+        levels_ref(&one, PAGE(9) + line * 64, 8, true, 2);
+    assert_int_equal(counted[2], 128);
+    assert_int_equal(counted[3], 67);
+    assert_int_equal(counted[5], 61);
+}
+
+// L2: one set of four. Lines that are replaced before they are used are wasted.
+static void test_wasted(void **state)
+{
+    (void)state;
+    begin((struct spool_geometry){ 256, 4, 64 }, (struct spool_geometry){ 1024, 16, 64 },
+          (struct spool_machine){ .pairs = 1, .ll_filling = SPOOL_FILL_VICTIM });
+    levels_ref(&one, 0, 8, false, 2);      // 0, and 1 with it
+    levels_ref(&one, 4 * 64, 8, false, 2); // 4, 5: L2 5' 4 1' 0
+    const u64 first[10] = { 0, 0, 2, 2, 2, 0, 0 };
+    assert_memory_equal(counted, first, sizeof(first));
+    levels_ref(&one, 5 * 64, 8, false, 2); // used: 5 4 1' 0
+    levels_ref(&one, 8 * 64, 8, false, 2); // 9' 8 5 4; 1 was wasted; LL: 1 0
+    const u64 second[10] = { 0, 0, 4, 3, 3, 1, 1 };
+    assert_memory_equal(counted, second, sizeof(second));
+    levels_ref(&one, 64, 8, false, 2); // 1 from LL, 0 with it: 0' 1 9' 8
+    const u64 third[10] = { 0, 0, 5, 4, 3, 1, 1 };
+    assert_memory_equal(counted, third, sizeof(third));
 }
 
 int main(void)
@@ -196,7 +278,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_off),     cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_victims), cmocka_unit_test(test_one_line),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_tlbs),
+        cmocka_unit_test(test_streams), cmocka_unit_test(test_wasted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

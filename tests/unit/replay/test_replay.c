@@ -69,6 +69,11 @@ void caches_l1_missed(struct thread *of, u64 addr, u32 size, u32 counter)
     tell("M%lx,%u,%u", addr, size, counter);
 }
 
+void caches_i1_missed(struct thread *of, u64 addr, u32 size, u32 counter)
+{
+    caches_l1_missed(of, addr, size, counter);
+}
+
 void caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
 {
     assert_ptr_equal(of, t);

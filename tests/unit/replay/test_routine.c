@@ -14,6 +14,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/count/caches.h"
+#include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
@@ -45,6 +46,11 @@ static u32 d1_stride = 8;
 u32 caches_d1_stride(void)
 {
     return d1_stride;
+}
+
+bool levels_are_on(void)
+{
+    return false;
 }
 
 bool ll_is_shared(void)
