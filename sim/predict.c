@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+//
+// The predictor of today (predict.h).
+#include "sim/predict.h"
+
+#define FOLD_BITS 22u
+#define FOLD_MASK ((1u << FOLD_BITS) - 1)
+
+// Outcomes that each table sees: about twice as many as the one before.
+static const uint16_t length[SIM_TAGE_TABLES] = { 4, 8, 14, 24, 42, 76, 140, 256 };
+// Bits of the path that each table of targets sees.
+static const uint8_t path_bits[SIM_ITTAGE_TABLES] = { 0, 8, 16, 32, 64 };
+
+// ---- History ----
+
+static uint32_t outcome(const struct sim_predict *p, uint32_t ago)
+{
+    uint32_t at = (p->time - ago) % 512;
+
+    return (uint32_t)(p->history[at / 64] >> at % 64) & 1;
+}
+
+// fold: the outcomes that the table sees, xored in groups of FOLD_BITS.
+static void push(struct sim_predict *p, uint32_t bit)
+{
+    uint32_t at = p->time % 512;
+
+    for (uint32_t i = 0; i < SIM_TAGE_TABLES; i++) {
+        uint32_t f = p->fold[i] << 1 | bit;
+
+        f ^= outcome(p, length[i]) << length[i] % FOLD_BITS;
+        p->fold[i] = (f ^ f >> FOLD_BITS) & FOLD_MASK;
+    }
+    p->history[at / 64] = (p->history[at / 64] & ~(UINT64_C(1) << at % 64)) |
+                          (uint64_t)bit << at % 64;
+    p->time++;
+}
+
+static void push_path(struct sim_predict *p, uint64_t pc, uint64_t target)
+{
+    p->path = p->path << 4 ^ pc >> 1 ^ target >> 2;
+}
+
+// ---- Counters ----
+
+static int8_t count(int8_t counter, bool up, int8_t least, int8_t most)
+{
+    if (up)
+        return counter < most ? (int8_t)(counter + 1) : most;
+    return counter > least ? (int8_t)(counter - 1) : least;
+}
+
+// ---- TAGE ----
+
+struct places {
+    struct sim_tage_entry *entry[SIM_TAGE_TABLES];
+    uint16_t tag[SIM_TAGE_TABLES];
+};
+
+static void find(struct sim_predict *p, uint64_t pc, struct places *at)
+{
+    uint32_t hash = (uint32_t)(pc ^ pc >> 19);
+
+    for (uint32_t i = 0; i < SIM_TAGE_TABLES; i++) {
+        uint32_t x = (p->fold[i] << 9 ^ hash ^ i << 5) * UINT32_C(0x9e3779b1);
+
+        x ^= x >> 15;
+        x *= UINT32_C(0x85ebca6b);
+        at->entry[i] = &p->table[i][x >> 21];
+        at->tag[i] = (uint16_t)((x & 0xfff) | 0x1000);
+    }
+}
+
+// An entry that has not proved itself.
+static bool is_new(const struct sim_tage_entry *e)
+{
+    return (e->counter == 0 || e->counter == -1) && !e->useful;
+}
+
+// After a misprediction: an entry with a longer history, in the first free place behind the one that
+// predicted, now and then in the second; if none is free all become less useful.
+static void allocate(struct sim_predict *p, const struct places *at, uint32_t from, bool taken)
+{
+    bool any = false;
+
+    if (from + 1 < SIM_TAGE_TABLES && (p->events * UINT32_C(2654435761)) >> 30 == 0)
+        from++;
+    for (uint32_t i = from, n = 0; i < SIM_TAGE_TABLES && n < 2; i++) {
+        if (at->entry[i]->useful)
+            continue;
+        *at->entry[i] = (struct sim_tage_entry){ at->tag[i], taken ? 0 : -1, 0 };
+        any = true;
+        n++;
+        i++;
+    }
+    for (uint32_t i = from; !any && i < SIM_TAGE_TABLES; i++)
+        at->entry[i]->useful--;
+}
+
+static void forget_slowly(struct sim_predict *p)
+{
+    if (++p->events % (1u << 18))
+        return;
+    for (uint32_t i = 0; i < SIM_TAGE_TABLES; i++)
+        for (uint32_t k = 0; k < SIM_TAGE_ENTRIES; k++)
+            p->table[i][k].useful >>= 1;
+}
+
+// Predicts, learns, and says what was predicted.
+static bool tage(struct sim_predict *p, uint64_t pc, bool taken)
+{
+    int8_t *base = &p->base[(pc ^ pc >> 14) % SIM_TAGE_BASE];
+    int last = (int)SIM_TAGE_TABLES - 1, by = -1, other = -1;
+    struct sim_tage_entry *e = NULL;
+    bool guess, second, first;
+    struct places at;
+
+    find(p, pc, &at);
+    for (int i = last; i >= 0 && other < 0; i--)
+        if (at.entry[i]->tag == at.tag[i]) {
+            if (by < 0)
+                by = i;
+            else
+                other = i;
+        }
+    second = other >= 0 ? at.entry[other]->counter >= 0 : *base >= 0;
+    guess = first = second;
+    if (by >= 0) {
+        e = at.entry[by];
+        first = e->counter >= 0;
+        guess = is_new(e) && p->other >= 0 ? second : first;
+        if (is_new(e) && first != second)
+            p->other = count(p->other, second == taken, -8, 7);
+        if (first != second)
+            e->useful = (uint8_t)count((int8_t)e->useful, first == taken, 0, 3);
+    }
+    if (e)
+        e->counter = count(e->counter, taken, -4, 3);
+    if (!e || (is_new(e) && other < 0))
+        *base = count(*base, taken, -2, 1);
+    if (guess != taken && by < last)
+        allocate(p, &at, (uint32_t)(by + 1), taken);
+    forget_slowly(p);
+    return guess;
+}
+
+// ---- Loops ----
+
+#define SURE 3u
+
+#define SHORTEST 3u // iterations of a loop that is worth it
+
+// Of a branch that goes one way in each iteration and the other way at the end. guess: TAGE's.
+static bool loop(struct sim_predict *p, uint64_t pc, bool taken, bool guess)
+{
+    struct sim_tage_loop *l = &p->loop[(pc ^ pc >> 8) % SIM_TAGE_LOOPS];
+    bool said = guess;
+
+    if (l->tag != (uint32_t)pc || !l->age) {
+        if (guess == taken) // only loops whose end TAGE gets wrong
+            return guess;
+        if (l->age)
+            l->age--;
+        else
+            *l = (struct sim_tage_loop){ .tag = (uint32_t)pc, .age = 31, .on = !taken };
+        return guess;
+    }
+    if (l->sure >= SURE)
+        said = (l->now != l->count) == l->on;
+    if (taken == l->on) {
+        if (l->now == UINT16_MAX || (l->sure && l->now == l->count))
+            l->sure = 0; // longer than before
+        else
+            l->now++;
+    } else {
+        if (l->now != l->count || l->count < SHORTEST)
+            l->sure = 0;
+        else if (l->sure < SURE)
+            l->sure++;
+        if (l->now < SHORTEST && l->age)
+            l->age--;
+        l->count = l->now;
+        l->now = 0;
+    }
+    if (said == taken && guess != taken)
+        l->age = 255;
+    return said;
+}
+
+bool sim_predict_cond(struct sim_predict *p, uint64_t pc, bool taken)
+{
+    bool said = loop(p, pc, taken, tage(p, pc, taken));
+
+    push(p, taken);
+    if (taken)
+        push_path(p, pc, 0);
+    return said != taken;
+}
+
+// ---- ITTAGE ----
+
+static struct sim_ittage_entry *place(struct sim_predict *p, uint64_t pc, uint32_t table,
+                                      uint32_t *tag)
+{
+    uint32_t bits = path_bits[table];
+    uint64_t seen = bits == 64 ? p->path : p->path & ((UINT64_C(1) << bits) - 1);
+    uint64_t x = (seen ^ pc * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);
+
+    x ^= x >> 29;
+    *tag = (uint32_t)(x >> 32) | 1;
+    return &p->indirect[table][x % SIM_ITTAGE_ENTRIES];
+}
+
+bool sim_predict_indirect(struct sim_predict *p, uint64_t pc, uint64_t target)
+{
+    struct sim_ittage_entry *e[SIM_ITTAGE_TABLES], *by = NULL;
+    uint32_t tag[SIM_ITTAGE_TABLES], next = 0;
+    bool right = false;
+
+    for (uint32_t i = 0; i < SIM_ITTAGE_TABLES; i++) {
+        e[i] = place(p, pc, i, &tag[i]);
+        if (e[i]->tag == tag[i]) {
+            by = e[i];
+            next = i + 1;
+        }
+    }
+    if (by) {
+        right = by->target == target;
+        if (right)
+            by->sure += by->sure < 3;
+        else if (by->sure)
+            by->sure--;
+        else
+            by->target = target;
+    }
+    for (uint32_t i = next, n = 0; !right && i < SIM_ITTAGE_TABLES && n < 2; i++) {
+        if (e[i]->sure) {
+            e[i]->sure--;
+            continue;
+        }
+        *e[i] = (struct sim_ittage_entry){ target, tag[i], 0 };
+        n++;
+    }
+    push(p, (uint32_t)(target >> 2 ^ target >> 4) & 1);
+    push_path(p, pc, target);
+    return !right;
+}
+
+// ---- Returns ----
+
+void sim_predict_call(struct sim_predict *p, uint64_t back)
+{
+    p->returns[p->depth++ % SIM_RETURNS] = back;
+}
+
+bool sim_predict_return(struct sim_predict *p, uint64_t target)
+{
+    return p->returns[--p->depth % SIM_RETURNS] != target;
+}

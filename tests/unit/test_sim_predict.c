@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+//
+// sim/predict.c, by patterns whose mispredictions are known: constant branches, patterns that are
+// learnt and then never wrong, loops, random outcomes, targets by turns, returns.
+// Run by `make check-sim`.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/predict.h"
+
+static struct sim_predict *p;
+
+static int setup(void **state)
+{
+    (void)state;
+    free(p);
+    p = calloc(1, sizeof(*p));
+    return 0;
+}
+
+static uint64_t next_random(uint64_t *s)
+{
+    *s = *s * 6364136223846793005u + 1442695040888963407u;
+    return *s >> 33;
+}
+
+// The first guess is "taken" (a counter of 0).
+static void test_constant(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        assert_false(sim_predict_cond(p, 0x401000, true));
+    assert_true(sim_predict_cond(p, 0x402004, false));
+    for (int i = 0; i < 1000; i++)
+        assert_false(sim_predict_cond(p, 0x402004, false));
+}
+
+// Mispredictions of the second half of `times` repetitions of a pattern of n outcomes.
+static unsigned late(uint64_t pc, const char *pattern, unsigned times)
+{
+    unsigned n = (unsigned)strlen(pattern), missed = 0;
+
+    for (unsigned k = 0; k < times; k++)
+        for (unsigned i = 0; i < n; i++)
+            missed += sim_predict_cond(p, pc, pattern[i] == 'T') && k >= times / 2;
+    return missed;
+}
+
+static void test_patterns(void **state)
+{
+    (void)state;
+    assert_int_equal(late(0x1000, "TN", 200), 0);
+    assert_int_equal(late(0x2000, "TTN", 200), 0);
+    assert_int_equal(late(0x3000, "TTTTTTTN", 200), 0);
+    assert_int_equal(late(0x4000, "TNNTTTNTNNNTTNTTTTNN", 200), 0);
+    assert_int_equal(late(0x5000, "NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNT", 200), 0);
+}
+
+// Another branch's outcome decides: the same branch as a fair coin for every other predictor.
+static void test_correlated(void **state)
+{
+    uint64_t s = 1;
+    unsigned first = 0, second = 0;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        bool coin = next_random(&s) & 1;
+        bool missed = sim_predict_cond(p, 0x1000, coin);
+
+        first += missed && i >= 10000;
+        missed = sim_predict_cond(p, 0x1010, !coin);
+        second += missed && i >= 10000;
+    }
+    assert_in_range(first, 4500, 5500);
+    assert_in_range(second, 0, 20);
+}
+
+// Loops of a constant number of iterations with a coin in the body, which no history sees through:
+// the loop predictor knows when they end.
+static void test_loops(void **state)
+{
+    uint64_t s = 1;
+    unsigned ends = 0;
+
+    (void)state;
+    for (int k = 0; k < 400; k++)
+        for (int i = 0; i < 100; i++) {
+            bool missed = sim_predict_cond(p, 0x3000, i < 99);
+
+            ends += missed && k >= 200;
+            sim_predict_cond(p, 0x2000, next_random(&s) & 1);
+        }
+    assert_int_equal(ends, 0);
+    // a loop that ends otherwise once is wrong twice, and is known again after three times
+    for (int i = 0; i < 50; i++)
+        ends += sim_predict_cond(p, 0x3000, i < 49);
+    assert_in_range(ends, 1, 2);
+}
+
+static void test_random(void **state)
+{
+    uint64_t s = 1;
+    unsigned missed = 0;
+
+    (void)state;
+    for (int i = 0; i < 100000; i++)
+        missed += sim_predict_cond(p, 0x1000, next_random(&s) & 1);
+    assert_in_range(missed, 48000, 52000);
+}
+
+static void test_targets(void **state)
+{
+    static const uint64_t targets[] = { 0x5000, 0x5100, 0x5200, 0x5000, 0x5300, 0x5400, 0x5100 };
+    unsigned missed = 0;
+
+    (void)state;
+    assert_true(sim_predict_indirect(p, 0x1000, 0x5000));
+    for (int i = 0; i < 100; i++)
+        assert_false(sim_predict_indirect(p, 0x1000, 0x5000));
+    for (int k = 0; k < 200; k++)
+        for (int i = 0; i < 7; i++) {
+            bool wrong = sim_predict_indirect(p, 0x2000, targets[i]);
+
+            missed += wrong && k >= 100;
+        }
+    assert_int_equal(missed, 0);
+}
+
+static void test_returns(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < SIM_RETURNS; i++)
+        sim_predict_call(p, 0x1000 + i);
+    for (uint64_t i = SIM_RETURNS; i-- > 0;)
+        assert_false(sim_predict_return(p, 0x1000 + i));
+    // deeper than the stack: the outermost are wrong
+    for (uint64_t i = 0; i < SIM_RETURNS + 3; i++)
+        sim_predict_call(p, 0x2000 + i);
+    for (uint64_t i = SIM_RETURNS + 3; i-- > 0;)
+        assert_int_equal(sim_predict_return(p, 0x2000 + i), i < 3);
+    sim_predict_call(p, 0x3000);
+    assert_true(sim_predict_return(p, 0x3001)); // longjmp
+}
+
+// The folded histories are those of the history, after a million outcomes.
+static void test_folds(void **state)
+{
+    static const unsigned lengths[SIM_TAGE_TABLES] = { 4, 8, 14, 24, 42, 76, 140, 256 };
+    uint64_t s = 5;
+
+    (void)state;
+    for (int i = 0; i < 1000003; i++)
+        sim_predict_cond(p, 0x1000 + next_random(&s) % 64, next_random(&s) % 3 == 0);
+    for (unsigned k = 0; k < SIM_TAGE_TABLES; k++) {
+        uint32_t fold = 0;
+
+        for (unsigned ago = 1; ago <= lengths[k]; ago++) {
+            uint32_t at = (p->time - ago) % 512;
+
+            fold ^= (uint32_t)(p->history[at / 64] >> at % 64 & 1) << (ago - 1) % 22;
+        }
+        assert_int_equal(p->fold[k], fold);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_constant, setup),   cmocka_unit_test_setup(test_patterns, setup),
+        cmocka_unit_test_setup(test_correlated, setup), cmocka_unit_test_setup(test_loops, setup),
+        cmocka_unit_test_setup(test_random, setup),     cmocka_unit_test_setup(test_targets, setup),
+        cmocka_unit_test_setup(test_returns, setup),    cmocka_unit_test_setup(test_folds, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
