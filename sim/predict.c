@@ -15,25 +15,20 @@ static const uint8_t path_bits[SIM_ITTAGE_TABLES] = { 0, 8, 16, 32, 64 };
 
 static uint32_t outcome(const struct sim_predict *p, uint32_t ago)
 {
-    uint32_t at = (p->time - ago) % 512;
-
-    return (uint32_t)(p->history[at / 64] >> at % 64) & 1;
+    return p->history[(p->time - ago) % SIM_TAGE_HISTORY];
 }
 
 // fold: the outcomes that the table sees, xored in groups of FOLD_BITS.
 static void push(struct sim_predict *p, uint32_t bit)
 {
-    uint32_t at = p->time % 512;
-
+#pragma GCC unroll 8
     for (uint32_t i = 0; i < SIM_TAGE_TABLES; i++) {
         uint32_t f = p->fold[i] << 1 | bit;
 
         f ^= outcome(p, length[i]) << length[i] % FOLD_BITS;
         p->fold[i] = (f ^ f >> FOLD_BITS) & FOLD_MASK;
     }
-    p->history[at / 64] = (p->history[at / 64] & ~(UINT64_C(1) << at % 64)) |
-                          (uint64_t)bit << at % 64;
-    p->time++;
+    p->history[p->time++ % SIM_TAGE_HISTORY] = (uint8_t)bit;
 }
 
 static void push_path(struct sim_predict *p, uint64_t pc, uint64_t target)
@@ -61,6 +56,7 @@ static void find(struct sim_predict *p, uint64_t pc, struct places *at)
 {
     uint32_t hash = (uint32_t)(pc ^ pc >> 19);
 
+#pragma GCC unroll 8
     for (uint32_t i = 0; i < SIM_TAGE_TABLES; i++) {
         uint32_t x = (p->fold[i] << 9 ^ hash ^ i << 5) * UINT32_C(0x9e3779b1);
 

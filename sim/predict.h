@@ -23,6 +23,7 @@
 #define SIM_TAGE_ENTRIES 2048u
 #define SIM_TAGE_BASE    16384u
 #define SIM_TAGE_LOOPS   256u
+#define SIM_TAGE_HISTORY 512u
 #define SIM_ITTAGE_TABLES  5u
 #define SIM_ITTAGE_ENTRIES 1024u
 #define SIM_RETURNS      32u
@@ -47,7 +48,7 @@ struct sim_ittage_entry {
 };
 
 struct sim_predict {
-    uint64_t history[8]; // outcomes, the newest at bit (time - 1) % 512
+    uint8_t history[SIM_TAGE_HISTORY]; // outcomes, the newest at (time - 1) % SIM_TAGE_HISTORY
     uint64_t path;       // of addresses and targets
     uint32_t time, events;
     uint32_t fold[SIM_TAGE_TABLES]; // of the history that the table sees

@@ -161,9 +161,7 @@ static void test_folds(void **state)
         uint32_t fold = 0;
 
         for (unsigned ago = 1; ago <= lengths[k]; ago++) {
-            uint32_t at = (p->time - ago) % 512;
-
-            fold ^= (uint32_t)(p->history[at / 64] >> at % 64 & 1) << (ago - 1) % 22;
+            fold ^= (uint32_t)p->history[(p->time - ago) % SIM_TAGE_HISTORY] << (ago - 1) % 22;
         }
         assert_int_equal(p->fold[k], fold);
     }
