@@ -16,6 +16,7 @@
 #include "engine/thread/stopworld.h"
 #include "sim/branch.h"
 #include "sim/cache.h"
+#include "sim/predict.h"
 #include "sim/stamps.h"
 
 struct sim_state {
@@ -24,6 +25,7 @@ struct sim_state {
     struct sim_branch *branch; // in the thread's area, for translated code
     u32 *i1_ids;               // instead of i1: line ids, in the thread's area
     struct sim_stamps stamps;  // instead of d1, with tb_config.stamps
+    struct sim_predict *predict; // with tb_config.predictor
 };
 
 static struct sim_geometry geometry(const struct spool_geometry *g)
@@ -215,10 +217,16 @@ int caches_thread_init(struct thread *t)
         s = heap_alloc(sizeof(*s));
         t->sim = s;
         s->branch = (struct sim_branch *)(area + TA_BRANCH);
+        if (tb_config.predictor)
+            s->predict = (spool->flags & SPOOL_F_SERIALIZE) && serial.first
+                             ? serial.first->predict
+                             : heap_pages(sizeof(*s->predict));
         if (spool->flags & SPOOL_F_CACHE_SIM)
             caches_make(t);
     } else {
         memset(s->branch, 0, sizeof(*s->branch));
+        if (tb_config.predictor && !(spool->flags & SPOOL_F_SERIALIZE))
+            zero_pages(s->predict, sizeof(*s->predict));
         if (spool->flags & SPOOL_F_CACHE_SIM)
             caches_forget(t);
     }
@@ -383,6 +391,11 @@ void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
 {
     struct sim_branch *b = t->sim->branch;
 
+    if (tb_config.predictor) {
+        if (sim_predict_cond(t->sim->predict, (u32)pc, taken))
+            calls_count(t, counter, 1);
+        return;
+    }
     b->history = t->hist >> SIM_BRANCH_ADDR_BITS;
     if (sim_branch_cond(b, pc, taken))
         calls_count(t, counter, 1);
@@ -401,7 +414,9 @@ bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last)
     return miss;
 }
 
-bool caches_indirect(struct thread *t, u32 index, u64 target)
+bool caches_indirect(struct thread *t, u32 pc, u64 target)
 {
-    return sim_branch_indirect(t->sim->branch, index, target);
+    if (tb_config.predictor)
+        return sim_predict_indirect(t->sim->predict, pc, target);
+    return sim_branch_indirect(t->sim->branch, pc & 511, target);
 }

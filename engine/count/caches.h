@@ -48,7 +48,7 @@ void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
 bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last);
 // A conditional branch. Counts a misprediction at `counter`.
 void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter);
-// An indirect branch: whether it was mispredicted.
-bool caches_indirect(struct thread *t, u32 index, u64 target);
+// An indirect branch: whether it was mispredicted. pc: the low half of its address.
+bool caches_indirect(struct thread *t, u32 pc, u64 target);
 
 #endif

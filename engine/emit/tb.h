@@ -55,7 +55,7 @@ struct cold_bc {
 
 // An indirect branch went to another target than last time.
 struct cold_bi {
-    u32 index, counter;
+    u32 pc, counter; // the low half of its address
 };
 
 // The other direction of a conditional branch.

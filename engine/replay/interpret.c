@@ -30,7 +30,7 @@ static void ref(struct thread *t, const struct record_op *o, const u64 *slot, bo
 void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
 {
     reftrace_indirect(target);
-    if (caches_indirect(t, (u32)(branch & 511), target))
+    if (caches_indirect(t, (u32)branch, target))
         calls_count(t, counter, 1);
 }
 
@@ -112,6 +112,16 @@ void interpret_i1(struct thread *t, u32 counter, u32 id, u64 pc)
 {
     if (caches_iref(t, pc, 1, id, id))
         caches_i1_missed(t, pc, 1, counter);
+}
+
+void interpret_cond(struct thread *t, u32 counter, u32 taken, u64 pc)
+{
+    caches_branch(t, pc, taken != 0, counter);
+}
+
+void interpret_target(struct thread *t, u32 counter, u64 pc, u64 target)
+{
+    interpret_indirect(t, pc, target, counter);
 }
 
 static void branch(struct thread *t, const struct record_block *b, bool taken)

@@ -16,6 +16,9 @@ void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u6
 // A data reference; the fetch of an instruction within one line; with their counters.
 void interpret_d1(struct thread *t, u32 counter, u32 size, u64 addr);
 void interpret_i1(struct thread *t, u32 counter, u32 id, u64 pc);
+// With tb_config.predictor: the branch at pc.
+void interpret_cond(struct thread *t, u32 counter, u32 taken, u64 pc);
+void interpret_target(struct thread *t, u32 counter, u64 pc, u64 target);
 
 // All of a record except a conditional branch at its end. Returns the record's end.
 const u64 *interpret_record(struct thread *t, const u64 *record);

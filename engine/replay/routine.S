@@ -13,6 +13,7 @@
     .intel_syntax noprefix
     .text
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
+    .globl routine_to_cond, routine_to_indirect
     .globl routine_to_ll, routine_to_cold
 
     .macro STATE_OUT
@@ -98,6 +99,16 @@ routine_to_d1: // called. rax: address less the tag of way rcx; edx: size; esi: 
     .type routine_to_i1, @function
 routine_to_i1: // called. rax: an instruction in one line; edx: id of that; esi: counter
     CALL_WITH_ADDRESS interpret_i1
+    ret
+
+    .type routine_to_cond, @function
+routine_to_cond: // called. rax: address of a conditional branch; edx: taken; esi: counter
+    CALL_WITH_ADDRESS interpret_cond
+    ret
+
+    .type routine_to_indirect, @function
+routine_to_indirect: // called. rax: target; rdx: address of an indirect branch; esi: counter
+    CALL_WITH_ADDRESS interpret_target
     ret
 
     .type routine_to_op, @function

@@ -37,7 +37,7 @@
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
-extern const char routine_to_ll[], routine_to_cold[];
+extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -483,6 +483,12 @@ static void predict_target(struct maker *m, u64 branch, u32 counter)
     struct x86 *a = &m->code;
     struct part *p;
 
+    if (tb_config.predictor) {
+        x86_mov_imm(a, R_RDX, branch);
+        x86_mov_imm(a, R_RSI, counter);
+        x86_fix(a, x86_call(a), (u64)routine_to_indirect);
+        return;
+    }
     x86_cmp(a, R_RAX, MEM(R12, TA_BTAC + (s64)(branch & 511) * 8));
     p = new_part(m, PART_INDIRECT, x86_jcc(a, CC_NE));
     p->back = x86_here(a);
@@ -500,6 +506,14 @@ static void predict(struct maker *m, u64 branch, u32 counter, bool taken)
     struct x86 *a = &m->code;
     struct part *p;
 
+    if (tb_config.predictor) {
+        x86_mov_imm(a, R_RAX, branch);
+        x86_mov_imm(a, R_RDX, taken);
+        x86_mov_imm(a, R_RSI, counter);
+        x86_fix(a, x86_call(a), (u64)routine_to_cond);
+        x86_mov32(a, R_RAX, MEM(R_RBX, 0)); // after a record: the next id
+        return;
+    }
     x86_cmp8_mi(a, branch_counter(branch), taken ? 3 : 0);
     p = new_part(m, PART_BRANCH, x86_jcc(a, CC_NE));
     p->taken = taken;

@@ -101,6 +101,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
     c->chain = !(spool->flags & SPOOL_F_NO_CHAIN) && !c->each_block;
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL) && !c->each_block;
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
+    c->predictor = (spool->flags & SPOOL_F_PREDICTOR) != 0;
     c->way_search = !(spool->flags & SPOOL_F_NO_WAY_SEARCH);
     c->recordbuf_size = spool->flags & SPOOL_F_SMALL_BUFFERS ? 0x4000 : 0x80000;
     c->shown = spool->cpu.leaves != 0;

@@ -12,6 +12,12 @@
 #include "engine/thread/thread.h"
 #include "engine/translate/calls.h"
 
+// Without this a helper predicts each branch.
+static bool is_inline(void)
+{
+    return tb_config.fast_tags && !tb_config.predictor;
+}
+
 // The counter of the branch; `history`: the register with the history.
 static struct x86_mem counter_of(const struct insn *in, u32 history)
 {
@@ -28,7 +34,7 @@ void predict_edge(struct tb *b, u32 i, bool taken)
     c.counter = b->first[i] + b->cnt[i].bcm;
     state_flags_free(b, FLAGS_ARITH);
     c.history = (u8)state_scratch(b, 0);
-    if (!tb_config.fast_tags) {
+    if (!is_inline()) {
         tb_cold(b, COLD_BC, x86_jmp(a))->bc = c;
         return;
     }
@@ -50,7 +56,7 @@ static void cold_bc(struct tb *b, const struct cold_bc *c, u64 back)
     struct x86 *a = &b->code;
     struct x86_label predicted;
 
-    if (!tb_config.fast_tags) {
+    if (!is_inline()) {
         helpercall_emit(b, stubs_at(STUB_BC));
         helpercall_back(b, back, &d, sizeof(d));
         return;
@@ -74,18 +80,18 @@ void predict_indirect(struct tb *b, u32 i)
 {
     struct x86 *a = &b->code;
     struct x86_label over;
-    struct cold_bi c = { .index = (u32)(b->insn[i].pc & 511) };
+    struct cold_bi c = { .pc = (u32)b->insn[i].pc };
 
     if (!tb_config.branch)
         return;
     c.counter = b->first[i] + b->cnt[i].bim;
     state_spill(b, R_RDX);
-    if (!tb_config.fast_tags) {
+    if (!is_inline()) {
         x86_mov(a, R_RDX, R_RCX);
         tb_cold(b, COLD_BI, x86_jmp(a))->bi = c;
         return;
     }
-    x86_mov(a, R_RDX, GS(TA_BTAC + c.index * 8));
+    x86_mov(a, R_RDX, GS(TA_BTAC + (c.pc & 511) * 8));
     x86_not_r(a, R_RDX);
     x86_lea(a, R_RDX, MEM_X(R_RDX, R_RCX, 0, 1)); // target - last
     x86_xchg_rr(a, R_RCX, R_RDX);
@@ -100,16 +106,16 @@ static void cold_bi(struct tb *b, const struct cold_bi *c, u64 back)
 {
     struct x86 *a = &b->code;
 
-    if (!tb_config.fast_tags || tb_config.calls) {
+    if (!is_inline() || tb_config.calls) {
         x86_mov(a, GS(TH_H_ADDR), R_RDX);
-        helpercall_describe(b, c->counter, c->index);
+        helpercall_describe(b, c->counter, c->pc);
         helpercall_emit(b, stubs_at(STUB_BI));
-        if (tb_config.fast_tags)
+        if (is_inline())
             x86_mov(a, R_RCX, R_RDX);
         helpercall_back(b, back, NULL, 0);
         return;
     }
-    x86_mov(a, GS(TA_BTAC + c->index * 8), R_RDX);
+    x86_mov(a, GS(TA_BTAC + (c->pc & 511) * 8), R_RDX);
     x86_mov(a, R_RCX, GS(TA_COUNTERS + c->counter * 8));
     x86_lea(a, R_RCX, MEM(R_RCX, 1));
     x86_mov(a, GS(TA_COUNTERS + c->counter * 8), R_RCX);
