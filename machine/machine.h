@@ -30,6 +30,13 @@ struct machine_match {
     uint32_t share; // bytes of LL for each core, by which a guest's LL is judged; 0: not known
 };
 
+// Translations of pages of 4 KiB; the least recently used is replaced.
+struct machine_tlb {
+    uint32_t entries, ways;
+};
+
+enum machine_predictor { MACHINE_PREDICTOR_CACHEGRIND, MACHINE_PREDICTOR_TAGE, MACHINE_PREDICTORS };
+
 struct machine {
     char name[MACHINE_NAME_MAX + 1]; // of its file, without folder and suffix
     char title[MACHINE_TITLE_MAX + 1];
@@ -39,6 +46,12 @@ struct machine {
     uint32_t first_replacement;              // of L1I and L1D: SPOOL_LRU
     uint32_t l2_replacement, ll_replacement; // enum spool_replacement
     uint32_t ll_filling;                     // enum spool_filling
+    struct machine_tlb itlb, dtlb, stlb;     // all three, or with 0 entries
+    struct {
+        uint32_t distance, batch, pairs; // sim/prefetch.h
+    } prefetch;
+    bool has_prefetch;
+    uint32_t predictor; // enum machine_predictor
 };
 
 // What is wrong, without a full stop. Line and column, which counts bytes, begin with 1; line 0:
@@ -70,6 +83,8 @@ void machine_file_name(const char *path, char *to);
 // why, in a buffer of MACHINE_WHY bytes.
 enum { MACHINE_WHY = 240 };
 bool machine_check(const struct machine *m, enum machine_level *at, char why[MACHINE_WHY]);
+// Can what is beside the levels? False: the section, and why.
+bool machine_check_rest(const struct machine *m, const char **section, char why[MACHINE_WHY]);
 // "L1I", ..., as the sections are called.
 const char *machine_check_level(enum machine_level level);
 struct spool_geometry *machine_check_geometry(struct machine *m, enum machine_level level);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "sim/cache.h"
+#include "sim/prefetch.h"
 
 // Of a set whose replacement is more than the order of use: state for each way in one word.
 enum { WAYS_MAX = 32 };
@@ -101,6 +102,60 @@ bool machine_check(const struct machine *m, enum machine_level *at, char why[MAC
         snprintf(why, MACHINE_WHY,
                  "filling is victim, of an L2 that the machine does not have; "
                  "without one it is miss");
+        return false;
+    }
+    return true;
+}
+
+// ---- Beside the levels ----
+
+enum { ENTRIES_MAX = 1 << 16, PAGE_LINES = SIM_STREAM_LINES, PAGE_LINE = 4096 / PAGE_LINES };
+
+static bool check_tlb(const struct machine_tlb *t, char why[MACHINE_WHY])
+{
+    if (!t->entries || !t->ways || t->entries % t->ways || t->entries > ENTRIES_MAX) {
+        snprintf(why, MACHINE_WHY,
+                 "entries must be a multiple of ways, and at most %d; not %u and %u", ENTRIES_MAX,
+                 t->entries, t->ways);
+        return false;
+    }
+    return true;
+}
+
+static bool check_tlbs(const struct machine *m, const char **section, char why[MACHINE_WHY])
+{
+    static const char *const words[3] = { "ITLB", "DTLB", "STLB" };
+    const struct machine_tlb *const tlb[3] = { &m->itlb, &m->dtlb, &m->stlb };
+    bool any = m->itlb.ways || m->dtlb.ways || m->stlb.ways;
+
+    for (unsigned i = 0; any && i < 3; i++) {
+        *section = words[i];
+        if (!tlb[i]->ways && !tlb[i]->entries) {
+            snprintf(why, MACHINE_WHY, "[ITLB], [DTLB] and [STLB] belong together");
+            return false;
+        }
+        if (!check_tlb(tlb[i], why))
+            return false;
+    }
+    return true;
+}
+
+bool machine_check_rest(const struct machine *m, const char **section, char why[MACHINE_WHY])
+{
+    if (!check_tlbs(m, section, why))
+        return false;
+    *section = "prefetch";
+    if (!m->has_prefetch)
+        return true;
+    if (!m->has_l2 || m->l2.line != PAGE_LINE) {
+        snprintf(why, MACHINE_WHY, "needs an L2 with lines of %d bytes", PAGE_LINE);
+        return false;
+    }
+    if (m->prefetch.distance >= PAGE_LINES || m->prefetch.batch > SIM_BATCH_MAX ||
+        !m->prefetch.distance != !m->prefetch.batch) {
+        snprintf(why, MACHINE_WHY,
+                 "distance is 1 to %d lines, batch 1 to %u; both 0: no streams",
+                 PAGE_LINES - 1, SIM_BATCH_MAX);
         return false;
     }
     return true;

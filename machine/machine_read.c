@@ -29,6 +29,8 @@ enum machine_kind {
     KIND_FIRST, // the replacement of a first level
     KIND_REPLACE,
     KIND_FILLING,
+    KIND_YES_NO,
+    KIND_PREDICT,
 };
 
 static const struct section {
@@ -56,6 +58,8 @@ enum { KEYS = sizeof(keys) / sizeof(*keys), FAMILY_MAX = 15 + 255, QUOTED_MAX = 
 
 static const char *const replacements[SPOOL_REPLACEMENTS] = { "lru", "plru", "srrip" };
 static const char *const fillings[SPOOL_FILLINGS] = { "miss", "victim" };
+static const char *const no_yes[] = { "no", "yes" };
+static const char *const predictors[MACHINE_PREDICTORS] = { "cachegrind", "tage" };
 
 struct place {
     unsigned line, column; // line 0: not in the file
@@ -323,6 +327,8 @@ static bool read_value(struct reader *r, const struct key *k, struct span v)
     case KIND_FIRST: return read_first(r, k, v, field);
     case KIND_REPLACE: return read_word(r, k, v, replacements, SPOOL_REPLACEMENTS, field);
     case KIND_FILLING: return read_word(r, k, v, fillings, SPOOL_FILLINGS, field);
+    case KIND_YES_NO: return read_word(r, k, v, no_yes, 2, field);
+    case KIND_PREDICT: return read_word(r, k, v, predictors, MACHINE_PREDICTORS, field);
     }
     return false;
 }
@@ -334,7 +340,7 @@ static bool read_section(struct reader *r, struct span line)
     const char *close = memchr(line.s, ']', line.n);
     struct span w = { line.s + 1, close ? (size_t)(close - line.s) - 1 : line.n - 1 };
     struct place at = place_of(r, line.s);
-    char allowed[120];
+    char allowed[160];
 
     if (!close)
         return fail(r, at, "%.*s%s: a section ends with ]", shown(line), line.s, rest(line));
@@ -370,7 +376,7 @@ static bool read_key(struct reader *r, struct span line)
     struct place at = place_of(r, line.s);
     struct span w;
     const struct key *k;
-    char allowed[120];
+    char allowed[160];
 
     if (!equals)
         return fail(r, at,
@@ -462,6 +468,19 @@ static bool check_levels(struct reader *r)
     return fail(r, place_of_level(r, at), "[%s]: %s", machine_check_level(at), why);
 }
 
+static bool check_rest(struct reader *r)
+{
+    const char *section;
+    char why[MACHINE_WHY];
+
+    if (machine_check_rest(r->m, &section, why))
+        return true;
+    for (size_t i = 0; i < SECTIONS; i++)
+        if (strcmp(sections[i].word, section) == 0 && r->section_at[i].line)
+            return fail(r, r->section_at[i], "[%s]: %s", section, why);
+    return fail(r, (struct place){ r->line, 1 }, "the file ends without [%s]: %s", section, why);
+}
+
 bool machine_read(struct machine *m, const char *text, size_t size, struct machine_error *e)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -472,5 +491,6 @@ bool machine_read(struct machine *m, const char *text, size_t size, struct machi
     if (!read_lines(&r, text + skip, size - skip) || !check_complete(&r))
         return false;
     m->has_l2 = r.section_at[SECTION_L2].line != 0;
-    return check_levels(&r);
+    m->has_prefetch = r.section_at[SECTION_PREFETCH].line != 0;
+    return check_levels(&r) && check_rest(&r);
 }

@@ -313,6 +313,12 @@ void run_levels_set(struct run_options *o, char *messages[RUN_LEVELS])
     check_together(o, m);
     if (m->has_l2)
         o->flags |= SPOOL_F_L2;
+    if (m->stlb.entries)
+        o->flags |= SPOOL_F_TLB;
+    if (m->has_prefetch)
+        o->flags |= SPOOL_F_PREFETCH;
+    if (m->predictor == MACHINE_PREDICTOR_TAGE && (o->flags & SPOOL_F_BRANCH_SIM))
+        o->flags |= SPOOL_F_PREDICTOR;
     c->machine = m;
     c->source = xasprintf("machine %s%s", m->name, native ? " and CPUID" : "");
 }

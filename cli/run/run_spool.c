@@ -79,6 +79,11 @@ char *run_spool_desc(const struct run_caches *c)
     return s;
 }
 
+static struct spool_geometry pages_of(const struct machine_tlb *t)
+{
+    return (struct spool_geometry){ t->entries * 4096, t->ways, 4096 };
+}
+
 // After run_levels_set(): its L2 can be simulated.
 static void put_machine(struct text *t, const struct machine *m)
 {
@@ -91,6 +96,12 @@ static void put_machine(struct text *t, const struct machine *m)
         to->l2 = m->l2;
         to->l2_replacement = m->l2_replacement;
     }
+    to->itlb = pages_of(&m->itlb);
+    to->dtlb = pages_of(&m->dtlb);
+    to->stlb = pages_of(&m->stlb);
+    to->stream_distance = m->prefetch.distance;
+    to->stream_batch = m->prefetch.batch;
+    to->pairs = m->prefetch.pairs;
 }
 
 static _Noreturn void die_descriptors(void)
