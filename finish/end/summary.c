@@ -147,6 +147,17 @@ void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
     count_line(&l, "I   refs:", c[FINISH_IR]);
     if (cache)
         print_caches(&l, c, (h->flags & SPOOL_F_L2) != 0);
+    if (h->flags & SPOOL_F_TLB) {
+        blank(&l);
+        count_line(&l, "ITLB misses:", c[FINISH_ITM]);
+        count_line(&l, "DTLB misses:", c[FINISH_DTM]);
+        count_line(&l, "Page walks:", c[FINISH_STM]);
+    }
+    if (h->flags & SPOOL_F_PREFETCH) {
+        blank(&l);
+        count_line(&l, "L2 ahead, used:", c[FINISH_PFU]);
+        count_line(&l, "L2 ahead, wasted:", c[FINISH_PFW]);
+    }
     if (branch) {
         uint64_t executed[2] = { c[FINISH_BC], c[FINISH_BI] };
         uint64_t missed[2] = { c[FINISH_BCM], c[FINISH_BIM] };

@@ -79,6 +79,36 @@ static void test_read_whole(void **state)
     assert_int_equal(m.ll_filling, SPOOL_FILL_VICTIM);
 }
 
+#define TLBS                                                                              \
+    "[ITLB]\nentries = 128\nways = 8\n[DTLB]\nentries = 96\nways = 6\n[STLB]\nentries = " \
+    "2048\nways = 16\n"
+#define AHEAD "[prefetch]\ndistance = 20\nbatch = 2\npairs = yes\n"
+
+static void test_read_rest(void **state)
+{
+    static const char text[] = TWO LL2 L2 TLBS AHEAD "[branch]\npredictor = tage\n";
+    static const char none[] = TWO LL2;
+    struct machine m;
+
+    (void)state;
+    reads(&m, text, sizeof(text) - 1);
+    assert_int_equal(m.itlb.entries, 128);
+    assert_int_equal(m.itlb.ways, 8);
+    assert_int_equal(m.dtlb.entries, 96);
+    assert_int_equal(m.dtlb.ways, 6);
+    assert_int_equal(m.stlb.entries, 2048);
+    assert_int_equal(m.stlb.ways, 16);
+    assert_true(m.has_prefetch);
+    assert_int_equal(m.prefetch.distance, 20);
+    assert_int_equal(m.prefetch.batch, 2);
+    assert_int_equal(m.prefetch.pairs, 1);
+    assert_int_equal(m.predictor, MACHINE_PREDICTOR_TAGE);
+    reads(&m, none, sizeof(none) - 1);
+    assert_int_equal(m.stlb.entries, 0);
+    assert_false(m.has_prefetch);
+    assert_int_equal(m.predictor, MACHINE_PREDICTOR_CACHEGRIND);
+}
+
 static void test_read_two_levels(void **state)
 {
     struct machine m;
@@ -125,9 +155,11 @@ static const struct {
       "hello: neither [SECTION] nor KEY = VALUE nor a comment, which begins with #" },
     { "title = x\n", 1, 1, "title: a key before the first section; begin with [machine]" },
     { "  [L3]\n", 1, 3,
-      "[L3]: unknown section; there are [machine], [match], [L1I], [L1D], [L2], [LL]" },
+      "[L3]: unknown section; there are [machine], [match], [L1I], [L1D], [L2], [LL], "
+      "[ITLB], [DTLB], [STLB], [prefetch], [branch]" },
     { "[l2]\n", 1, 1,
-      "[l2]: unknown section; there are [machine], [match], [L1I], [L1D], [L2], [LL]" },
+      "[l2]: unknown section; there are [machine], [match], [L1I], [L1D], [L2], [LL], "
+      "[ITLB], [DTLB], [STLB], [prefetch], [branch]" },
     { "[machine\n", 1, 1, "[machine: a section ends with ]" },
     { "[machine] # a comment\n", 1, 10,
       "text behind [machine]; keys and comments have lines of their own" },
@@ -221,6 +253,22 @@ static const struct {
       "have 32" },
     { TWO "[LL]\nsize = 1 MiB\nways = 16\nline = 64\nreplacement = lru\nfilling = victim\n", 13, 1,
       "[LL]: filling is victim, of an L2 that the machine does not have; without one it is miss" },
+    { TWO LL2 "[ITLB]\nentries = 64\nways = 4\n", 21, 1,
+      "the file ends without [DTLB]: [ITLB], [DTLB] and [STLB] belong together" },
+    { TWO LL2 "[STLB]\nentries = 64\nways = 4\n[DTLB]\nentries = 64\nways = 4\n"
+              "[ITLB]\nentries = 64\nways = 5\n",
+      25, 1, "[ITLB]: entries must be a multiple of ways, and at most 65536; not 64 and 5" },
+    { TWO LL2 AHEAD, 19, 1, "[prefetch]: needs an L2 with lines of 64 bytes" },
+    { TWO LL2 L2 "[prefetch]\ndistance = 64\nbatch = 2\npairs = no\n", 24, 1,
+      "[prefetch]: distance is 1 to 63 lines, batch 1 to 8; both 0: no streams" },
+    { TWO LL2 L2 "[prefetch]\ndistance = 0\nbatch = 2\npairs = no\n", 24, 1,
+      "[prefetch]: distance is 1 to 63 lines, batch 1 to 8; both 0: no streams" },
+    { TWO LL2 L2 "[prefetch]\ndistance = 1\nbatch = 9\npairs = no\n", 24, 1,
+      "[prefetch]: distance is 1 to 63 lines, batch 1 to 8; both 0: no streams" },
+    { TWO LL2 L2 "[prefetch]\ndistance = 1\nbatch = 1\npairs = maybe\n", 27, 9,
+      "pairs = maybe: must be no or yes" },
+    { TWO LL2 "[branch]\npredictor = perceptron\n", 20, 13,
+      "predictor = perceptron: must be cachegrind or tage" },
 };
 
 static void test_read_faults(void **state)
@@ -413,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_read_names),      cmocka_unit_test(test_read_sets),
         cmocka_unit_test(test_read_end),        cmocka_unit_test(test_read_file),
         cmocka_unit_test(test_read_title),      cmocka_unit_test(test_read_pipe),
+        cmocka_unit_test(test_read_rest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
