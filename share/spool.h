@@ -422,7 +422,7 @@ struct spool_partial {
     uint32_t slot; // of the thread
 };
 
-#define SPOOL_DUMPED 24 // space for events
+#define SPOOL_DUMPED 40 // space for events
 
 // The processor that the program is shown (--cpu).
 #define SPOOL_CPUID_MAX 64u
