@@ -174,8 +174,10 @@ void levels_ahead(const struct thread *t, u64 addr)
 
 // ---- A reference ----
 
+// One word: helpers use no string instruction, by which compilers clear more.
 struct result {
-    u64 l2, ll, tlb, stlb, used, wasted; // each 0 or more
+    u8 l2, ll, tlb, stlb; // 0 or 1
+    u8 used, wasted;
 };
 
 // Puts a line that is in LL or comes from memory into L2.
@@ -264,7 +266,7 @@ static void line_ref(struct thread *t, u64 addr, bool fetch, struct result *r)
         r->ll = 1;
 }
 
-static void add(struct thread *t, u32 counter, u64 n)
+static void add(struct thread *t, u32 counter, u32 n)
 {
     if (n)
         calls_count(t, counter, n);

@@ -252,6 +252,15 @@ static void test_streams(void **state)
     assert_int_equal(counted[2], 128);
     assert_int_equal(counted[3], 67);
     assert_int_equal(counted[5], 61);
+    for (u64 line = 0; line < 3; line++)
+        levels_ref(&one, PAGE(17) + line * 64, 8, false, 2);
+    levels_ref(&one, PAGE(17) + 3 * 64, 8, true, 2); // but they use what data had loaded ahead
+    assert_int_equal(counted[2], 132);
+    assert_int_equal(counted[3], 70);
+    assert_int_equal(counted[5], 62);
+    // whatever a group has, it has places for
+    for (u32 i = 7; i < 10; i++)
+        assert_int_equal(counted[i], 0);
 }
 
 // L2: one set of four. Lines that are replaced before they are used are wasted.
