@@ -574,7 +574,7 @@ static void test_indirect(void **state)
     assert_string_equal(RUN(id, 1, 0x7777), "J12345,7777 d");
     assert_int_equal(misses[9], 0);
     mispredicts = reftrace_on = true;
-    assert_string_equal(RUN(id, 1, 0x7777, id, 1, 0x8888), "j7777 J12345,7777 j8888 J145,8888 d");
+    assert_string_equal(RUN(id, 1, 0x7777, id, 1, 0x8888), "j7777 J12345,7777 j8888 J12345,8888 d");
     assert_int_equal(misses[9], 2);
 }
 
