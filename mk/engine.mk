@@ -287,7 +287,7 @@ ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/nolibc
 ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/nolibc
 
 ENGINE_LAYER_UNITS += codecache/pack count/lineids replay/arena run/identity translate/pcache translate/pcachefile \
-    translate/blockrecord
+    translate/blockrecord translate/branch
 ENGINE_UNIT_OBJS_codecache/pack := codecache/pack base/pages codecache/region base/nolibc
 ENGINE_UNIT_OBJS_count/lineids := count/lineids
 ENGINE_UNIT_OBJS_replay/arena := base/pages replay/arena base/nolibc
@@ -296,6 +296,7 @@ ENGINE_UNIT_OBJS_translate/pcache := translate/pcache translate/pcachefile codec
     codecache/pack base/pages codecache/region codecache/tcache codecache/hotblocks count/lineids replay/arena base/nolibc
 ENGINE_UNIT_OBJS_translate/pcachefile := translate/pcachefile base/nolibc
 ENGINE_UNIT_OBJS_translate/blockrecord := translate/blockrecord base/nolibc
+ENGINE_UNIT_OBJS_translate/branch := translate/branch
 
 ENGINE_LAYER_UNITS += spool/fds spool/environ spool/copy spool/areas
 ENGINE_UNIT_OBJS_spool/fds := spool/fds base/nolibc

@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 12u
+#define SPOOL_VERSION 13u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -221,6 +221,7 @@ enum spool_insn_flag {
     // Could not be decoded: executed by single-stepping; len is what was observed.
     SPOOL_I_STEPPED = 1u << 5,
     SPOOL_I_BUS = 1u << 6, // atomic: the event Ge
+    SPOOL_I_RET = 1u << 7, // return: with a predictor of today Brm
 };
 
 struct spool_block {
@@ -270,8 +271,9 @@ enum spool_event {
 #define SPOOL_COUNTED_CACHE   SPOOL_F_CACHE_SIM
 #define SPOOL_COUNTED_BRANCH  SPOOL_F_BRANCH_SIM
 #define SPOOL_COUNTED_L2      SPOOL_F_L2
-#define SPOOL_COUNTED_TLB     SPOOL_F_TLB
-#define SPOOL_COUNTED_PREFETCH SPOOL_F_PREFETCH
+#define SPOOL_COUNTED_TLB       SPOOL_F_TLB
+#define SPOOL_COUNTED_PREFETCH  SPOOL_F_PREFETCH
+#define SPOOL_COUNTED_PREDICTOR SPOOL_F_PREDICTOR
 #define SPOOL_COUNTED_BUS     SPOOL_F_BUS
 #define SPOOL_COUNTED_SYSTIME SPOOL_F_SYSTIME
 #define SPOOL_COUNTED_SYSCPU  SPOOL_F_SYSCPU
@@ -398,7 +400,7 @@ struct spool_saved {
     uint64_t bytes;  // of this record
     uint64_t frames; // bytes; 0: it is free
     uint64_t totals[SPOOL_EVENTS];
-    uint64_t reserved[5];
+    uint64_t reserved[4];
 };
 
 // A power of two: no frame crosses a page.
@@ -629,12 +631,13 @@ struct spool_code_part {
 //   writes or DYN with cache simulation: the group of SPOOL_REF_WRITE, which begins with D1mw
 //   BC, or REP with F_REP_CACHEGRIND, with branch simulation: Bcm
 //   BI with branch simulation: Bim
+//   RET with branch simulation by a predictor of today: Brm
 struct spool_counters {
     uint32_t rep_ir, rep_bc; // index relative to the instruction's first counter; ~0u where absent
     uint32_t i1mr;           // the misses of the further levels follow it, as in events.def
     uint32_t dyn_r, dyn_w;
     uint32_t d1mr, d1mw; // so, too
-    uint32_t bcm, bim;
+    uint32_t bcm, bim, brm;
     uint32_t count;
 };
 
@@ -663,7 +666,7 @@ static inline uint32_t spool_ref_place(enum spool_ref kind, enum spool_event e, 
     uint32_t n = 0;
 
     for (; *events != (uint8_t)e && *events != SPOOL_EVENTS; events++)
-        n += (uint32_t)spool_event_counted((enum spool_event)*events, run_flags);
+        n += (uint32_t)spool_event_counted((enum spool_event) * events, run_flags);
     return n;
 }
 
@@ -674,7 +677,7 @@ static inline uint32_t spool_ref_counters(enum spool_ref kind, uint64_t run_flag
 
 static inline struct spool_counters spool_insn_counters(struct spool_insn in, uint64_t run_flags)
 {
-    struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0 };
+    struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0 };
     int cache = (run_flags & SPOOL_F_CACHE_SIM) != 0;
     int branch = (run_flags & SPOOL_F_BRANCH_SIM) != 0;
     int rep = (in.flags & SPOOL_I_REP) && (run_flags & SPOOL_F_REP_CACHEGRIND);
@@ -704,6 +707,8 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
         c.bcm = c.count++;
     if (branch && (in.flags & SPOOL_I_BI))
         c.bim = c.count++;
+    if (branch && (in.flags & SPOOL_I_RET) && (run_flags & SPOOL_F_PREDICTOR))
+        c.brm = c.count++;
     return c;
 }
 

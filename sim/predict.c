@@ -73,8 +73,8 @@ static bool is_new(const struct sim_tage_entry *e)
     return (e->counter == 0 || e->counter == -1) && !e->useful;
 }
 
-// After a misprediction: an entry with a longer history, in the first free place behind the one that
-// predicted, now and then in the second; if none is free all become less useful.
+// After a misprediction: an entry with a longer history, in the first free place behind the one
+// that predicted, now and then in the second; if none is free all become less useful.
 static void allocate(struct sim_predict *p, const struct places *at, uint32_t from, bool taken)
 {
     bool any = false;

@@ -19,14 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIM_TAGE_TABLES  8u
-#define SIM_TAGE_ENTRIES 2048u
-#define SIM_TAGE_BASE    16384u
-#define SIM_TAGE_LOOPS   256u
-#define SIM_TAGE_HISTORY 512u
+#define SIM_TAGE_TABLES    8u
+#define SIM_TAGE_ENTRIES   2048u
+#define SIM_TAGE_BASE      16384u
+#define SIM_TAGE_LOOPS     256u
+#define SIM_TAGE_HISTORY   512u
 #define SIM_ITTAGE_TABLES  5u
 #define SIM_ITTAGE_ENTRIES 1024u
-#define SIM_RETURNS      32u
+#define SIM_RETURNS        32u
 
 struct sim_tage_entry {
     uint16_t tag;   // 0: empty
@@ -49,7 +49,7 @@ struct sim_ittage_entry {
 
 struct sim_predict {
     uint8_t history[SIM_TAGE_HISTORY]; // outcomes, the newest at (time - 1) % SIM_TAGE_HISTORY
-    uint64_t path;       // of addresses and targets
+    uint64_t path;                     // of addresses and targets
     uint32_t time, events;
     uint32_t fold[SIM_TAGE_TABLES]; // of the history that the table sees
     int8_t other;                   // whether new entries predict better than what they replace

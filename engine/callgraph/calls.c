@@ -225,8 +225,8 @@ static void own(u32 counter, enum spool_event e)
 static void own_group(u32 counter, enum spool_ref kind)
 {
     for (const u8 *e = spool_ref_events(kind); *e != SPOOL_EVENTS; e++)
-        if (spool_event_counted((enum spool_event)*e, tb_config.flags))
-            own(counter++, (enum spool_event)*e);
+        if (spool_event_counted((enum spool_event) * e, tb_config.flags))
+            own(counter++, (enum spool_event) * e);
 }
 
 void calls_own(const struct spool_counters *c, u32 first)
@@ -235,8 +235,8 @@ void calls_own(const struct spool_counters *c, u32 first)
         u8 field, event;
     } rows[] = {
 #define ROW(f, e) { offsetof(struct spool_counters, f), SPOOL_E_##e }
-        ROW(rep_ir, IR), ROW(rep_bc, BC), ROW(dyn_r, DR),
-        ROW(dyn_w, DW),  ROW(bcm, BCM),   ROW(bim, BIM),
+        ROW(rep_ir, IR), ROW(rep_bc, BC), ROW(dyn_r, DR), ROW(dyn_w, DW),
+        ROW(bcm, BCM),   ROW(bim, BIM),   ROW(brm, BRM),
 #undef ROW
     };
     const u32 groups[SPOOL_REFS] = { c->i1mr, c->d1mr, c->d1mw };

@@ -414,9 +414,19 @@ bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last)
     return miss;
 }
 
-bool caches_indirect(struct thread *t, u32 pc, u64 target)
+bool caches_indirect(struct thread *t, u64 branch, u64 target)
 {
-    if (tb_config.predictor)
-        return sim_predict_indirect(t->sim->predict, pc, target);
-    return sim_branch_indirect(t->sim->branch, pc & 511, target);
+    struct sim_predict *p = t->sim->predict;
+    u32 len = (u32)(branch >> CACHES_LENGTH) & 15;
+    bool missed = false;
+
+    if (!tb_config.predictor)
+        return sim_branch_indirect(t->sim->branch, (u32)branch & 511, target);
+    if (!(branch & CACHES_RETURN))
+        missed = sim_predict_indirect(p, (u32)branch, target);
+    else if (!len)
+        missed = sim_predict_return(p, (u32)target);
+    if (len)
+        sim_predict_call(p, (u32)branch + len);
+    return missed;
 }

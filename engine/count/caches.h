@@ -5,6 +5,7 @@
 #define QUERN_ENGINE_CACHES_H
 
 #include "engine/thread/thread.h"
+#include "share/spool.h"
 
 // Reads the geometries and makes LL. Called once, after spooler_map.
 void caches_init(void);
@@ -48,7 +49,29 @@ void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
 bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last);
 // A conditional branch. Counts a misprediction at `counter`.
 void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter);
-// An indirect branch: whether it was mispredicted. pc: the low half of its address.
-bool caches_indirect(struct thread *t, u32 pc, u64 target);
+// An indirect branch: whether it was mispredicted. branch: the low half of its address; with
+// tb_config.predictor also, from bit CACHES_LENGTH on, the length of a call's instruction, behind
+// which a return is predicted; and CACHES_RETURN: a return or, with a length, a direct call, which
+// is never wrong.
+#define CACHES_LENGTH 32
+#define CACHES_RETURN (UINT64_C(1) << 36)
+bool caches_indirect(struct thread *t, u64 branch, u64 target);
+// It and its counter as two words of 32 bits, and back.
+static inline u32 caches_branch_low(u64 branch, u32 counter)
+{
+    return counter | (u32)(branch >> CACHES_LENGTH) << 27;
+}
+
+static inline u64 caches_branch_of(u32 low, u32 high)
+{
+    return high | (u64)(low >> 27) << CACHES_LENGTH;
+}
+
+static inline u32 caches_counter_of(u32 low)
+{
+    return low & ((1u << 27) - 1);
+}
+
+_Static_assert(SPOOL_COUNTERS_MAX <= 1u << 27, "five bits are left beside a counter");
 
 #endif

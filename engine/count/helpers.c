@@ -71,8 +71,8 @@ void helpers_bc(struct thread *t, const u8 *ret)
 
 void helpers_bi(struct thread *t)
 {
-    if (caches_indirect(t, t->h_desc_high, t->h_addr))
-        calls_count(t, t->h_desc_low, 1);
+    if (caches_indirect(t, caches_branch_of(t->h_desc_low, t->h_desc_high), t->h_addr))
+        calls_count(t, caches_counter_of(t->h_desc_low), 1);
 }
 
 // Whether element i is accessed; the mask follows the index vector.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// What a machine has below L1, if that is more than ll.c's LL: for each thread an L2, which may load
-// lines ahead, and TLBs; an LL for the process. ll.c gives the references that have missed L1, in
-// order, and holds its lock meanwhile.
+// What a machine has below L1, if that is more than ll.c's LL: for each thread an L2, which may
+// load lines ahead, and TLBs; an LL for the process. ll.c gives the references that have missed L1,
+// in order, and holds its lock meanwhile.
 //
 // A reference that missed L1 goes to L2 with all its lines; a line that misses L2 goes to LL. A TLB
-// is asked for these references, too: one that hits L1 is taken to hit the TLB. Writes fill as reads
-// do; nothing is written back.
+// is asked for these references, too: one that hits L1 is taken to hit the TLB. Writes fill as
+// reads do; nothing is written back.
 #ifndef QUERN_ENGINE_LEVELS_H
 #define QUERN_ENGINE_LEVELS_H
 
@@ -27,8 +27,8 @@ void levels_thread_init(struct thread *t);
 void levels_ahead(const struct thread *t, u64 addr);
 
 // A reference to [addr, addr + size), at most a line of L1, that has missed L1; fetch: of an
-// instruction. Counts the miss at `counter`, and what else it misses, uses or wastes at the counters
-// behind (spool_ref_events). @signal-safe
+// instruction. Counts the miss at `counter`, and what else it misses, uses or wastes at the
+// counters behind (spool_ref_events). @signal-safe
 void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter);
 
 #endif

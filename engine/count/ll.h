@@ -33,8 +33,8 @@ extern bool (*ll_is_orphan)(void);
 void ll_thread_init(struct thread *t);
 
 // A reference to [addr, addr + size), at most a line, that has missed its L1. Counts the L1 miss at
-// `counter` and an LL miss at `counter + 1`, or what levels.h says. LL_FETCH in size: it is a fetch;
-// only if levels_are_on(). Simulated after all batched references: at once or, in
+// `counter` and an LL miss at `counter + 1`, or what levels.h says. LL_FETCH in size: it is a
+// fetch; only if levels_are_on(). Simulated after all batched references: at once or, in
 // a replay, by the next ll_drain() at the latest. Changes vector registers if references are
 // batched. @signal-safe
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter);

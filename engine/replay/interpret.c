@@ -29,14 +29,15 @@ static void ref(struct thread *t, const struct record_op *o, const u64 *slot, bo
 
 void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
 {
-    reftrace_indirect(target);
-    if (caches_indirect(t, (u32)branch, target))
+    if (!(branch & CACHES_RETURN))
+        reftrace_indirect(target);
+    if (caches_indirect(t, branch, target))
         calls_count(t, counter, 1);
 }
 
 void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u64 target)
 {
-    if (!tb_config.branch || o->way == RECORD_JOINT_RETURN)
+    if (!tb_config.branch || o->way == RECORD_JOINT_UNPREDICTED)
         return;
     if (o->way == RECORD_JOINT_INDIRECT) {
         interpret_indirect(t, o->add, target, o->counter);
@@ -67,6 +68,10 @@ void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, 
     case RECORD_JOINT:
         if (!undone) // no operand of the branch was read
             interpret_joint(t, o, o->way == RECORD_JOINT_TAKEN, o->first | (u64)o->last << 32);
+        break;
+    case RECORD_CALL:
+        if (!undone)
+            caches_indirect(t, o->add, 0);
         break;
     case RECORD_SAME: reftrace_fetch(o->add, o->bytes, undone); break;
     }

@@ -13,6 +13,7 @@ enum record_kind {
     RECORD_VEC,    // a gather or masked move: helpers_record_vec()
     RECORD_LOCKED, // a conditional branch in Cachegrind's count, not taken
     RECORD_JOINT,  // a branch inside a superblock, which continues there or is left
+    RECORD_CALL,   // a direct call, for the predictor of returns; add: of caches_indirect()
     RECORD_SAME, // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
 };
 
@@ -20,7 +21,7 @@ enum record_joint {
     RECORD_JOINT_NOT_TAKEN,
     RECORD_JOINT_TAKEN,
     RECORD_JOINT_INDIRECT,
-    RECORD_JOINT_RETURN
+    RECORD_JOINT_UNPREDICTED
 };
 
 #define RECORD_NO_SLOT 0xffffu
@@ -52,7 +53,8 @@ struct record_op {
                       // indirect one goes on
         };
     };
-    u64 add; // to the address; of others, the instruction's own
+    u64 add; // to the address; of others, the instruction's own; of an indirect branch,
+             // caches_indirect()'s word
 };
 
 _Static_assert(sizeof(struct record_op) == 24, "several for each block of the client's");
@@ -74,7 +76,7 @@ struct record_side {
 
 struct record_block {
     u64 pc, taken;
-    u64 branch;  // address of the branch that ends it
+    u64 branch;  // address of the branch that ends it; of an indirect one, caches_indirect()'s
     u32 counter; // of its mispredictions
     u16 slots;   // words of a record
     u16 nops;

@@ -729,7 +729,7 @@ static void joint(struct maker *m, const struct record_op *o)
     p->op = o;
     p->line = m->line;
     p->ticked = m->ticked;
-    if (!tb_config.branch || o->way == RECORD_JOINT_RETURN)
+    if (!tb_config.branch || o->way == RECORD_JOINT_UNPREDICTED)
         return;
     if (o->way == RECORD_JOINT_INDIRECT) {
         x86_mov_imm(a, R_RAX, o->first | (u64)o->last << 32);
@@ -926,6 +926,8 @@ static u8 *make(struct maker *m, const struct record_block *b, struct arena_spac
             i += refs(m, o) - 1;
         } else if (o->kind == RECORD_JOINT) {
             joint(m, o);
+        } else if (o->kind == RECORD_CALL) {
+            predict_target(m, o->add, 0);
         } else {
             call_op(m, o);
             m->group.valid = false;

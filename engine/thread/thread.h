@@ -207,7 +207,7 @@ struct thread {
     u32 slot;      // counter slot in the spool and index of the thread area
     u64 *counters; // = (u64 *)((u8 *)self + TA_COUNTERS)
     struct sim_state *sim;
-    struct levels *levels; // count/levels.c
+    struct levels *levels;    // count/levels.c
     struct signal_state *sig; // signal.c
     struct thread *next, *before; // list of all threads, threads.c
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c

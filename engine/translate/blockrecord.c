@@ -91,6 +91,8 @@ static struct spool_insn describe(const struct insn *in)
         r.flags |= SPOOL_I_BC;
     if (in->kind == INSN_JMP_IND || in->kind == INSN_CALL_IND)
         r.flags |= SPOOL_I_BI;
+    if (in->kind == INSN_RET)
+        r.flags |= SPOOL_I_RET;
     if (in->kind == INSN_STRING && (in->flags & INSN_F_REP)) {
         r.flags |= SPOOL_I_DYN | SPOOL_I_REP;
         return r;

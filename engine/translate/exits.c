@@ -109,12 +109,10 @@ void exits_indirect(struct tb *b, u32 i)
     const struct insn *in = &b->insn[i];
 
     take_target(b, i);
-    if (in->kind != INSN_RET) {
-        if (b->given)
-            recording_target(b);
-        else
-            predict_indirect(b, i);
-    }
+    if (b->given)
+        recording_target(b);
+    else
+        predict_indirect(b, i);
     if (in->kind == INSN_RET)
         calls_emit_return(b, i);
     else if (in->kind == INSN_CALL_IND)

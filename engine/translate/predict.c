@@ -6,10 +6,12 @@
 #include "engine/translate/predict.h"
 
 #include "engine/codecache/stubs.h"
+#include "engine/count/caches.h"
 #include "engine/emit/helpercall.h"
 #include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/branch.h"
 #include "engine/translate/calls.h"
 
 // Without this a helper predicts each branch.
@@ -75,16 +77,31 @@ static void cold_bc(struct tb *b, const struct cold_bc *c, u64 back)
     x86_fix(a, x86_jmp(a), back);
 }
 
+// Its word and its counter, for STUB_BI.
+static struct cold_bi described(const struct insn *in, u32 counter)
+{
+    return (struct cold_bi){ .counter = caches_branch_low(branch_word(in), counter),
+                             .pc = (u32)in->pc };
+}
+
+void predict_call(struct tb *b, u32 i)
+{
+    if (!tb_config.predictor)
+        return;
+    state_spill(b, R_RDX);
+    tb_cold(b, COLD_BI, x86_jmp(&b->code))->bi = described(&b->insn[i], 0);
+}
+
 // Changes no flags.
 void predict_indirect(struct tb *b, u32 i)
 {
     struct x86 *a = &b->code;
     struct x86_label over;
-    struct cold_bi c = { .pc = (u32)b->insn[i].pc };
+    struct cold_bi c;
 
-    if (!tb_config.branch)
+    if (!branch_is_indirect(&b->insn[i]))
         return;
-    c.counter = b->first[i] + b->cnt[i].bim;
+    c = described(&b->insn[i], branch_counter(b, i));
     state_spill(b, R_RDX);
     if (!is_inline()) {
         x86_mov(a, R_RDX, R_RCX);

@@ -7,8 +7,10 @@
 
 // Instruction i is a conditional branch, taken or not.
 void predict_edge(struct tb *b, u32 i, bool taken);
-// Instruction i is an indirect branch; the target is in rcx, which has been spilled.
+// Instruction i is an indirect branch, or a return; the target is in rcx, which has been spilled.
 void predict_indirect(struct tb *b, u32 i);
+// Instruction i is a direct call.
+void predict_call(struct tb *b, u32 i);
 // COLD_BC and COLD_BI.
 void predict_cold(struct tb *b, const struct cold *c);
 

@@ -18,6 +18,7 @@
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "engine/translate/block.h"
+#include "engine/translate/branch.h"
 #include "engine/translate/refs.h"
 
 #define R11 11u
@@ -345,6 +346,8 @@ void recording_insn(struct tb *b, u32 i)
         o->add = in->pc;
         o->counter = b->first[i] + b->cnt[i].bcm;
     }
+    if (tb_config.predictor && in->kind == INSN_CALL)
+        new_op(b, i, RECORD_CALL)->add = branch_word(in);
     if (block_ends(in))
         effect_of_end(b, in);
     else
@@ -374,9 +377,10 @@ void recording_close(struct tb *b, u32 i)
             l->taken = in->target;
             // If both ways have the same target, only the exit tells them apart.
             b->alone = in->target == in->pc + in->len;
-        } else if (in->kind == INSN_JMP_IND || in->kind == INSN_CALL_IND) {
+        } else if (branch_is_indirect(in)) {
             l->tail = RECORD_INDIRECT;
-            l->counter = b->first[i] + b->cnt[i].bim;
+            l->branch = branch_word(in);
+            l->counter = branch_counter(b, i);
             new_slots(b, 1);
         }
     }
@@ -399,8 +403,7 @@ u32 recording_joint(struct tb *b, u32 i, bool taken, u64 next)
 {
     struct record_block *l = &b->log.block;
     const struct insn *in = &b->insn[i];
-    bool conditional = in->kind == INSN_JCC, returns = in->kind == INSN_RET;
-    bool predicted = tb_config.branch && !conditional && !returns;
+    bool conditional = in->kind == INSN_JCC, predicted = branch_is_indirect(in);
     struct record_op *o;
 
     if (!b->given)
@@ -416,13 +419,13 @@ u32 recording_joint(struct tb *b, u32 i, bool taken, u64 next)
         .indirect = predicted,
     };
     o = new_op(b, i, RECORD_JOINT);
-    o->add = in->pc;
-    o->way = returns        ? RECORD_JOINT_RETURN
-             : !conditional ? RECORD_JOINT_INDIRECT
+    o->add = predicted ? branch_word(in) : in->pc;
+    o->way = predicted      ? RECORD_JOINT_INDIRECT
+             : !conditional ? RECORD_JOINT_UNPREDICTED
              : taken        ? RECORD_JOINT_TAKEN
                             : RECORD_JOINT_NOT_TAKEN;
     o->side = l->nsides;
-    o->counter = b->first[i] + (conditional ? b->cnt[i].bcm : b->cnt[i].bim);
+    o->counter = conditional ? b->first[i] + b->cnt[i].bcm : branch_counter(b, i);
     o->first = (u32)next;
     o->last = (u32)(next >> 32);
     return l->nsides;

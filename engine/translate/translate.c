@@ -202,6 +202,8 @@ static void emit_insn(struct tb *b, u32 i)
     case INSN_LOOP: exits_conditional(b, i); break;
     case INSN_CALL:
         relocate_push(b, in->pc + in->len);
+        if (!b->given)
+            predict_call(b, i);
         calls_emit_call(b, i);
         state_clean(b);
         exits_exit(b, in->target);

@@ -19,12 +19,12 @@ static int compare_partial(const void *x, const void *y)
     return a->context < b->context ? -1 : a->context > b->context;
 }
 
-enum { SHAPES = 512 }; // flags of instructions, with and without reads, with and without writes
+enum { SHAPES = 1024 }; // flags of instructions, with and without reads, with and without writes
 
 // Instructions of one shape have the same counters.
 static uint32_t shape_number(struct spool_insn in)
 {
-    return (in.flags & 0x7fu) << 2 | (uint32_t)(in.reads != 0) << 1 | (uint32_t)(in.writes != 0);
+    return (uint32_t)in.flags << 2 | (uint32_t)(in.reads != 0) << 1 | (uint32_t)(in.writes != 0);
 }
 
 static void put_event(struct spool_walk_shape *shape, uint32_t at, enum finish_event e)
@@ -38,8 +38,8 @@ static void put_ref(struct spool_walk_shape *shape, uint32_t at, enum spool_ref 
                     uint64_t flags)
 {
     for (const uint8_t *e = spool_ref_events(kind); at != ~0u && *e != SPOOL_EVENTS; e++)
-        if (spool_event_counted((enum spool_event)*e, flags))
-            put_event(shape, at++, finish_event_of((enum spool_event)*e));
+        if (spool_event_counted((enum spool_event) * e, flags))
+            put_event(shape, at++, finish_event_of((enum spool_event) * e));
 }
 
 static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uint64_t flags)
@@ -57,6 +57,7 @@ static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uin
     put_event(shape, at.dyn_w, FINISH_DW);
     put_event(shape, at.bcm, FINISH_BCM);
     put_event(shape, at.bim, FINISH_BIM);
+    put_event(shape, at.brm, FINISH_BRM);
     put_ref(shape, at.i1mr, SPOOL_REF_FETCH, flags);
     put_ref(shape, at.d1mr, SPOOL_REF_READ, flags);
     put_ref(shape, at.d1mw, SPOOL_REF_WRITE, flags);

@@ -170,10 +170,14 @@ static void test_folds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_constant, setup),   cmocka_unit_test_setup(test_patterns, setup),
-        cmocka_unit_test_setup(test_correlated, setup), cmocka_unit_test_setup(test_loops, setup),
-        cmocka_unit_test_setup(test_random, setup),     cmocka_unit_test_setup(test_targets, setup),
-        cmocka_unit_test_setup(test_returns, setup),    cmocka_unit_test_setup(test_folds, setup),
+        cmocka_unit_test_setup(test_constant, setup),
+        cmocka_unit_test_setup(test_patterns, setup),
+        cmocka_unit_test_setup(test_correlated, setup),
+        cmocka_unit_test_setup(test_loops, setup),
+        cmocka_unit_test_setup(test_random, setup),
+        cmocka_unit_test_setup(test_targets, setup),
+        cmocka_unit_test_setup(test_returns, setup),
+        cmocka_unit_test_setup(test_folds, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,10 +85,10 @@ void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
     asked[n++] = (struct asked){ 'b', pc, taken, counter, 0, 0 };
 }
 
-bool caches_indirect(struct thread *t, u32 index, u64 target)
+bool caches_indirect(struct thread *t, u64 branch, u64 target)
 {
     (void)t;
-    asked[n++] = (struct asked){ 'x', target, index, 0, 0, 0 };
+    asked[n++] = (struct asked){ 'x', target, branch, 0, 0, 0 };
     return answer;
 }
 

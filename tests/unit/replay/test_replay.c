@@ -80,10 +80,10 @@ void caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
     tell("%c%lx,%u", taken ? 'C' : 'N', pc, counter);
 }
 
-bool caches_indirect(struct thread *of, u32 index, u64 target)
+bool caches_indirect(struct thread *of, u64 branch, u64 target)
 {
     assert_ptr_equal(of, t);
-    tell("J%x,%lx", index, target);
+    tell("J%lx,%lx", branch, target);
     return mispredicts;
 }
 
@@ -601,7 +601,7 @@ static void test_joints(void **state)
     o->way = RECORD_JOINT_INDIRECT;
     o->first = 0x1111;
     o->last = 0x2222;
-    op(RECORD_JOINT, 4)->way = RECORD_JOINT_RETURN;
+    op(RECORD_JOINT, 4)->way = RECORD_JOINT_UNPREDICTED;
     fetch(5);
     id = publish();
     assert_string_equal(RUN(id, 1, 2, 3),

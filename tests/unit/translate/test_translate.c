@@ -780,7 +780,7 @@ static void test_joint_return(void **state)
     assert_int_equal(at.op[0].reg.value, ZYDIS_REGISTER_RCX);
     assert_int_equal(at.op[1].mem.disp.value, 0);
     side_ends(off, 1, 1);
-    is_joint(2, 0, RECORD_JOINT_RETURN, 1, PC + 2);
+    is_joint(2, 0, RECORD_JOINT_UNPREDICTED, 1, PC + 2);
     is_side(1, 1, 2, 8, 0, false);
     is_stack(RECORD_STACK_SLOT, 8);
     assert_int_not_equal(published.ibl_jmp[0], 0);
