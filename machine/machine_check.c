@@ -153,8 +153,7 @@ bool machine_check_rest(const struct machine *m, const char **section, char why[
     }
     if (m->prefetch.distance >= PAGE_LINES || m->prefetch.batch > SIM_BATCH_MAX ||
         !m->prefetch.distance != !m->prefetch.batch) {
-        snprintf(why, MACHINE_WHY,
-                 "distance is 1 to %d lines, batch 1 to %u; both 0: no streams",
+        snprintf(why, MACHINE_WHY, "distance is 1 to %d lines, batch 1 to %u; both 0: no streams",
                  PAGE_LINES - 1, SIM_BATCH_MAX);
         return false;
     }

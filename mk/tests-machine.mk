@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: MIT
 #
-# tests/machine: --machine against the same caches as options, and with other levels, in each mode.
+# tests/machine: --machine against the same caches as options, with other levels, and with parts
+# whose counts are known by hand, in each mode.
 
 CHECKS += check-levels
 .PHONY: check-levels
 check-levels: $(COMPAT_PROGRAMS) $(ALL)
 	@tests/machine/levels $(BUILD)/bin/quern $(COMPAT_DIR) $(or $(NAME),$(COMPAT_C) $(COMPAT_S))
+
+CHECKS += check-machine-parts
+.PHONY: check-machine-parts
+check-machine-parts: $(BUILD)/tests/machine/parts $(ALL)
+	@tests/machine/parts $(BUILD)/bin/quern $<
+
+$(BUILD)/tests/machine/parts: tests/machine/parts.S
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -nostdlib -static -Wl,-z,noexecstack -o $@ $<

@@ -168,6 +168,8 @@ void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
         split_line(&l, "Branches:", executed[0], executed[1]);
         split_line(&l, "Mispredicts:", missed[0], missed[1]);
         split_rate_line(&l, "Mispred rate:", missed, executed);
+        if (h->flags & SPOOL_F_PREDICTOR)
+            count_line(&l, "Mispred returns:", c[FINISH_BRM]);
     }
 }
 
