@@ -14,7 +14,9 @@ CLI_ZYDIS := $(CLI_ZYDIS:%=$(BUILD)/obj/cli/zydis/%.o)
 CLI_ZYDIS_FLAGS := -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -DZYDIS_DISABLE_ENCODER \
                    -isystem $(ZYDIS_SRC)/include
 CFLAGS_finish/output/output_code.c := $(CLI_ZYDIS_FLAGS)
-$(patsubst %,$(BUILD)/obj/%/finish/output/output_code.o,host asan): | $(ZYDIS_READY)
+CFLAGS_cli/trace/trace_champsim.c := $(CLI_ZYDIS_FLAGS)
+$(foreach o,finish/output/output_code cli/trace/trace_champsim,$(BUILD)/obj/host/$(o).o $(BUILD)/obj/asan/$(o).o): \
+    | $(ZYDIS_READY)
 
 $(BUILD)/obj/cli/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
 	$(call compile,ZYDIS,-O2 -fPIC -fvisibility=hidden -w $(CLI_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)

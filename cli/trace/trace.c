@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/util.h"
 #include "cli/cli.h"
+#include "cli/files/file.h"
 #include "cli/options/options.h"
 
 static void limit(void *field, const struct option *o, const char *value)
@@ -33,6 +35,14 @@ static const struct option rows[] = {
       .max = UINT64_MAX },
     { "--thread", "=N", "only this thread", OPTION_NUMBER, OPTION_APART, FIELD(thread),
       .min = 1, .max = UINT32_MAX },
+    { .kind = OPTION_HEADING, .help = "For other simulators" },
+    { "--to", "=lackey|dinero|champsim",
+      "references as Valgrind's lackey prints them, as extended din of Dinero IV, or "
+      "instructions as ChampSim reads them",
+      OPTION_CHOICE, OPTION_APART, FIELD(to) },
+    { "-o", " OUT", NULL, OPTION_TEXT, FIELD(out) },
+    { "--output", "=OUT", "write there instead of to standard output",
+      OPTION_TEXT, OPTION_APART, FIELD(out) },
     { .kind = OPTION_HEADING, .help = "Simulated" },
     { "--simulate", NULL, "counts per instruction, and totals",
       OPTION_SET, FIELD(simulate) },
@@ -54,10 +64,48 @@ static const struct option rows[] = {
 const struct options trace_options_table = {
     .usage = "[OPTIONS] FILE",
     .about = "Prints the references that a run with --trace-refs=FILE recorded, one a line; with\n"
-             "--simulate, simulates caches of any geometry.",
+             "--simulate, simulates caches of any geometry; with --to, writes them for another\n"
+             "simulator.",
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),
 };
+
+struct conversion {
+    const struct trace_options *o;
+    const char *path;
+    struct trace_reader *r;
+};
+
+static void write_converted(FILE *f, const void *ctx)
+{
+    const struct conversion *c = ctx;
+
+    (c->o->to == TRACE_TO_CHAMPSIM ? trace_champsim : trace_convert)(c->o, c->path, c->r, f);
+}
+
+static void convert(const struct trace_options *o, const char *path, struct trace_reader *r)
+{
+    const struct conversion c = { o, path, r };
+    const char *out = o->out ? o->out : "-";
+    int rc;
+
+    if (o->to == TRACE_TO_CHAMPSIM && strcmp(out, "-") == 0 && isatty(STDOUT_FILENO))
+        die(UTIL_USAGE, "--to=champsim: not to a terminal; name a file with -o");
+    rc = file_write(out, write_converted, &c);
+    if (rc != 0)
+        die(UTIL_USAGE, "%s: cannot be written: %s",
+            strcmp(out, "-") == 0 ? "standard output" : out, strerror(-rc));
+}
+
+static void check(const struct trace_options *o)
+{
+    if (o->simulate && (o->limited || o->skip || o->thread))
+        die(UTIL_USAGE, "--limit, --skip and --thread: not with --simulate, which reads all");
+    if (o->to && (o->limited || o->skip || o->simulate))
+        die(UTIL_USAGE, "--limit, --skip and --simulate: not with --to, which converts all");
+    if (o->out && !o->to)
+        die(UTIL_USAGE, "--output: only with --to");
+}
 
 int cmd_trace(int argc, char **argv)
 {
@@ -70,14 +118,15 @@ int cmd_trace(int argc, char **argv)
     if (!*file || file[1])
         die(UTIL_USAGE, "name one trace; see '%s --help'", name);
     o.simulate |= o.totals;
-    if (o.simulate && (o.limited || o.skip || o.thread))
-        die(UTIL_USAGE, "--limit, --skip and --thread: not with --simulate, which reads all");
+    check(&o);
     f = fopen(*file, "rbe");
     if (!f)
         die(UTIL_USAGE, "%s: %s", *file, strerror(errno));
     if (trace_read_open(r, f))
         trace_remark_die(*file, r);
-    if (o.simulate)
+    if (o.to)
+        convert(&o, *file, r);
+    else if (o.simulate)
         trace_simulate(&o, *file, r);
     else
         trace_list(&o, *file, r);

@@ -267,3 +267,120 @@ ob=$FOLDER/two 18"
     same "$(grep -c '^0x401000 1 ' <<< "$output")" 2
     same "$(grep -c '^0x10000000 1 ' <<< "$output")" 2
 }
+
+# prog: a call, a loop of three iterations, an indirect jump, a read-modify-write, a return.
+branches() {
+    [ -x "$BUILD/libexec/quern/quern-engine" ] || skip "no engine in this build"
+    unset QUERN_ENGINE QUERN_TEST_SPOOL
+    rm -f script
+    printf '%s\n' '.globl _start' '.text' '_start: call f' 'mov $60, %eax' 'xor %edi, %edi' 'syscall' \
+        'f: mov $3, %ecx' '1: addl $1, data' 'dec %ecx' 'jnz 1b' 'jmp *to' '2: ret' \
+        '.data' 'to: .quad 2b' 'data: .quad 0' > prog.S
+    gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000,-Tdata=0x402000 -o prog prog.S
+    quern run -q $CACHES --trace-refs=t -o profile ./prog
+}
+
+@test "a trace as other simulators read it" {
+    branches
+    quern trace --to=dinero t
+    same "$messages" ""
+    # The stack is where the kernel has put it.
+    same "$(sed -E 's/7f[0-9a-f]{10}/STACK/' <<< "$output")" "i 401000 5
+w STACK 8
+i 40100e 5
+i 401013 8
+r 402008 4
+w 402008 4
+i 40101b 2
+i 40101d 2
+i 401013 8
+r 402008 4
+w 402008 4
+i 40101b 2
+i 40101d 2
+i 401013 8
+r 402008 4
+w 402008 4
+i 40101b 2
+i 40101d 2
+i 40101f 7
+r 402000 8
+i 401026 1
+r STACK 8
+i 401005 5
+i 40100a 2
+i 40100c 2"
+    quern trace --to=lackey t
+    same "$(sed -E 's/7f[0-9a-f]{10}/STACK/' <<< "$output" | head -n 4)" "I  00401000,5
+ S STACK,8
+I  0040100e,5
+I  00401013,8"
+    command -v valgrind > /dev/null || skip "no Valgrind for the comparison"
+    valgrind --tool=lackey --trace-mem=yes ./prog 2> theirs
+    same "$(sed -E 's/7f[0-9a-f]{10}/STACK/' <<< "$output")" \
+        "$(grep -v '^==' theirs | sed -E 's/1ff[0-9a-f]{7}/STACK/')"
+}
+
+# An instruction of the trace in --to=champsim's format: address, branch, taken, and the registers and
+# addresses that it writes and reads, without zeros.
+champsim() {
+    quern trace --to=champsim "$@" -o records
+    python3 -c 'import struct, sys
+data = open("records", "rb").read()
+for at in range(0, len(data), 64):
+    ip, branch, taken, *rest = struct.unpack_from("<QBB2B4B2Q4Q", data, at)
+    lists = rest[:2], rest[2:6], rest[6:8], rest[8:]
+    print("%x" % ip, branch, taken, *("/" + ",".join("%x" % n for n in l if n) for l in lists))'
+}
+
+@test "instructions for ChampSim: its numbers of the registers tell the kind of a branch" {
+    branches
+    output=$(champsim t)
+    # 6 the stack pointer, 19 flags, 1a the instruction pointer, ff the target of an indirect branch;
+    # 40, 41, 47: rax, rcx, rdi; 4b r11.
+    same "$(sed -E 's/7f[0-9a-f]{10}/STACK/' <<< "$output")" "401000 1 1 /1a,6 /6,1a /STACK /
+40100e 0 0 /41 / / /
+401013 0 0 /19 / /402008 /402008
+40101b 0 0 /41,19 /41 / /
+40101d 1 1 /1a /1a,19 / /
+401013 0 0 /19 / /402008 /402008
+40101b 0 0 /41,19 /41 / /
+40101d 1 1 /1a /1a,19 / /
+401013 0 0 /19 / /402008 /402008
+40101b 0 0 /41,19 /41 / /
+40101d 1 0 /1a /1a,19 / /
+40101f 1 1 /1a /ff / /402000
+401026 1 1 /1a,6 /6 / /STACK
+401005 0 0 /40 / / /
+40100a 0 0 /47,19 /47 / /
+40100c 0 0 /41,4b / / /"
+}
+
+@test "for ChampSim, without the program: addresses and outcomes stay" {
+    branches
+    rm prog
+    quern trace --to=champsim -o records t
+    same "$status" 0
+    same "$messages" "quern: t: the files with the code of 16 instructions are not there; their registers are left out"
+    output=$(champsim t 2> /dev/null)
+    same "$(sed -n '5p;11,13p' <<< "$output" | sed -E 's/7f[0-9a-f]{10}/STACK/')" "40101d 1 1 /1a /1a,19 / /
+40101d 1 0 /1a /1a,19 / /
+40101f 1 1 /1a /ff / /402000
+401026 0 0 / / / /STACK"
+}
+
+@test "for another simulator: what is refused" {
+    branches
+    quern trace --to=lackey --simulate t
+    same "$status" 2
+    same "$messages" "quern: --limit, --skip and --simulate: not with --to, which converts all"
+    quern trace -o x t
+    same "$messages" "quern: --output: only with --to"
+    quern trace --to=dinero -o none/x t
+    same "$messages" "quern: none/x: cannot be written: No such file or directory"
+    # A damaged trace leaves no file.
+    damaged 86 'X'
+    quern trace --to=dinero -o x bad
+    same "$status" 2
+    [ ! -e x ]
+}
