@@ -52,7 +52,8 @@ struct reftrace_chunk {
 
 #define REFTRACE_CHUNK_MAX 65536u // bytes that follow
 
-// A mapping of instructions in the following chunks. It replaces mappings that it overlaps.
+// A mapping of instructions in the following chunks. It replaces mappings where it overlaps them;
+// the same one may come several times.
 struct reftrace_map {
     uint64_t start, end;
     uint64_t offset; // of start, in the file

@@ -26,12 +26,13 @@ static const char *const names[EVENTS] = { "Ir",   "I1mr", "ILmr", "Dr",  "D1mr"
 struct mapping {
     uint64_t start, end, offset;
     char *path;
-    bool gone; // another mapping has replaced it
+    uint64_t turn; // of all mappings that the traces name: later ones are in front of earlier ones
+    size_t first;  // the first one of the same file, at the same address, plus one
 };
 
 struct counts {
     uint64_t pc;
-    size_t map; // number, plus one; 0: unknown
+    size_t map; // mapping_of() it
     uint64_t n[EVENTS];
 };
 
@@ -56,29 +57,27 @@ struct simulation {
     size_t at; // index of the last instruction looked up
     struct mapping *map;
     size_t maps, map_capacity;
+    uint64_t turns;
+    uint64_t from, to; // these addresses are in mapping `in`
+    size_t in;
     unsigned depth;
 };
 
 // ---- Counts ----
 
-static uint64_t hash(uint64_t pc)
+static uint64_t hash(uint64_t pc, size_t map)
 {
-    return pc * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    return (pc ^ (uint64_t)map << 48) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
-// Instructions of replaced mappings are not indexed: the same address is another instruction now.
 static void index_all(struct simulation *s)
 {
     size_t slots = table_slots(s->capacity);
 
     free(s->index.slot);
     s->index = table_over(xcalloc(slots, sizeof(uint32_t)), slots);
-    for (size_t i = 0; i < s->count; i++) {
-        const struct counts *c = &s->counts[i];
-
-        if (!c->map || !s->map[c->map - 1].gone)
-            table_add(&s->index, hash(c->pc), (uint32_t)i);
-    }
+    for (size_t i = 0; i < s->count; i++)
+        table_add(&s->index, hash(s->counts[i].pc, s->counts[i].map), (uint32_t)i);
     s->at = SIZE_MAX;
 }
 
@@ -89,65 +88,105 @@ static void grow(struct simulation *s)
     index_all(s);
 }
 
-static size_t mapping_of(const struct simulation *s, uint64_t pc)
+static bool covers(const struct mapping *m, uint64_t pc)
 {
-    size_t i = s->maps;
-
-    while (i && (s->map[i - 1].gone || pc < s->map[i - 1].start || pc >= s->map[i - 1].end))
-        i--;
-    return i;
+    return pc >= m->start && pc < m->end;
 }
 
-// The trace of a forked child repeats the mappings of its parent.
+// Notes the addresses around pc that m, in front of all others there, has.
+static void note_range(struct simulation *s, const struct mapping *m, uint64_t pc)
+{
+    s->from = m->start;
+    s->to = m->end;
+    for (size_t i = 0; i < s->maps; i++) {
+        const struct mapping *over = &s->map[i];
+
+        if (over->turn <= m->turn)
+            continue;
+        if (over->end <= pc && over->end > s->from)
+            s->from = over->end;
+        if (over->start > pc && over->start < s->to)
+            s->to = over->start;
+    }
+    s->in = m->first;
+}
+
+// The number of the mapping that the instruction at pc is in, plus one; 0: none is known. Of
+// mappings that have the same file in the same place, the first one's.
+static size_t mapping_of(struct simulation *s, uint64_t pc)
+{
+    const struct mapping *front = NULL;
+
+    if (pc >= s->from && pc < s->to)
+        return s->in;
+    for (size_t i = 0; i < s->maps; i++)
+        if (covers(&s->map[i], pc) && (!front || s->map[i].turn > front->turn))
+            front = &s->map[i];
+    if (!front)
+        return 0;
+    note_range(s, front, pc);
+    return s->in;
+}
+
 static bool is_known(const struct mapping *m, const struct trace_reader *r,
                      const struct trace_item *it)
 {
-    return !m->gone && m->start == it->pc && m->end == it->addr && m->offset == r->offset &&
+    return m->start == it->pc && m->end == it->addr && m->offset == r->offset &&
            strcmp(m->path, r->path) == 0;
+}
+
+static size_t first_like(const struct simulation *s, const struct mapping *like)
+{
+    size_t i = 0;
+
+    while (i < s->maps && (s->map[i].start - s->map[i].offset != like->start - like->offset ||
+                           strcmp(s->map[i].path, like->path) != 0))
+        i++;
+    return i + 1;
 }
 
 static void add_mapping(struct simulation *s, const struct trace_reader *r,
                         const struct trace_item *it)
 {
-    bool any = false;
+    struct mapping *m;
+    size_t i = 0;
 
-    for (size_t i = 0; i < s->maps; i++)
-        if (is_known(&s->map[i], r, it))
-            return;
-    for (size_t i = 0; i < s->maps; i++) {
-        struct mapping *m = &s->map[i];
-
-        if (!m->gone && it->pc < m->end && m->start < it->addr)
-            m->gone = any = true;
+    s->from = s->to = 0;
+    while (i < s->maps && !is_known(&s->map[i], r, it))
+        i++;
+    if (i < s->maps) {
+        s->map[i].turn = ++s->turns;
+        return;
     }
     if (s->maps == s->map_capacity) {
         s->map_capacity = s->map_capacity ? 2 * s->map_capacity : 16;
         s->map = xrealloc(s->map, s->map_capacity * sizeof(*s->map));
     }
-    s->map[s->maps++] = (struct mapping){ it->pc, it->addr, r->offset, xstrdup(r->path), false };
-    if (any)
-        index_all(s);
+    m = &s->map[s->maps];
+    *m = (struct mapping){ it->pc, it->addr, r->offset, xstrdup(r->path), ++s->turns, 0 };
+    m->first = first_like(s, m);
+    s->maps++;
 }
 
 static uint64_t *counts_of(struct simulation *s, uint64_t pc)
 {
-    size_t at;
+    size_t map = mapping_of(s, pc), at;
 
-    if (s->at < s->count && s->counts[s->at].pc == pc)
+    if (s->at < s->count && s->counts[s->at].pc == pc && s->counts[s->at].map == map)
         return s->counts[s->at].n;
     if (s->count == s->capacity)
         grow(s);
-    for (at = table_first(&s->index, hash(pc)); table_used(&s->index, at);
+    for (at = table_first(&s->index, hash(pc, map)); table_used(&s->index, at);
          at = table_next(&s->index, at)) {
         s->at = table_number(&s->index, at);
-        if (s->counts[s->at].pc == pc)
+        if (s->counts[s->at].pc == pc && s->counts[s->at].map == map)
             return s->counts[s->at].n;
     }
     if (s->count == UINT32_MAX - 1)
         die(UTIL_USAGE, "the trace has too many different instructions");
     s->at = s->count++;
     table_put(&s->index, at, (uint32_t)s->at);
-    s->counts[s->at] = (struct counts){ .pc = pc, .map = mapping_of(s, pc) };
+    s->counts[s->at] = (struct counts){ .pc = pc, .map = map };
     return s->counts[s->at].n;
 }
 

@@ -22,7 +22,12 @@ static struct {
     u32 threads;                        // numbers given
     u32 number[SPOOL_THREADS_MAX + 1u]; // of the thread in a slot
     u64 at;                             // bytes of the file that are whole chunks
-    u64 maps;                           // records of the spool that are in it
+    u32 maps;                           // records of the spool below this one may be in it
+    u32 turns;                          // mappings written
+    struct {
+        u32 map; // plus one; 0: none
+        u64 from, to;
+    } seen;             // addresses at which the file has this mapping
     u64 pc, next, data; // of the chunk: the last instruction, its end, the last reference
     struct {
         struct reftrace_chunk head;
@@ -80,6 +85,79 @@ static void put(const void *bytes, u64 size)
     trace.at += size;
 }
 
+// ---- Mappings ----
+//
+// A mapping in the file replaces what was there. References are written when their records are
+// replayed; meanwhile, another thread, or the same one, may have executed code of a mapping that
+// has taken the place, or that was there before. So each block says which mapping is its own, and
+// that is written, again if need be, where the file has another one at the block's address.
+
+// For each mapping of the spool: when it was written last, by trace.turns; 0: never. The lowest bit:
+// another file, written later, is in a part of it.
+static u32 written[SPOOL_MAPS_MAX];
+#define HIDDEN 1u
+
+static const struct spool_map *map_at(u32 map)
+{
+    return (const struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF) + map;
+}
+
+// To a reader of the file they are the same where both are.
+static bool are_same(const struct spool_map *a, const struct spool_map *b)
+{
+    return a->path == b->path && a->start - a->offset == b->start - b->offset;
+}
+
+static bool overlap(const struct spool_map *a, const struct spool_map *b)
+{
+    return a->start < b->end && b->start < a->end;
+}
+
+static void maps_forget(void)
+{
+    memset(written, 0, trace.maps * sizeof(written[0]));
+    trace.maps = trace.turns = trace.seen.map = 0;
+}
+
+static void map_note(u32 map)
+{
+    const struct spool_map *m = map_at(map);
+
+    for (u32 i = 0; i < trace.maps; i++)
+        if (written[i] && overlap(map_at(i), m) && !are_same(map_at(i), m))
+            written[i] |= HIDDEN;
+    written[map] = ++trace.turns << 1;
+    if (trace.maps <= map)
+        trace.maps = map + 1;
+    trace.seen.map = 0;
+}
+
+// Whether the file has the hidden mapping at pc; notes from where to where it has.
+static bool is_seen(u32 map, u64 pc)
+{
+    const struct spool_map *m = map_at(map);
+    u64 from = m->start, to = m->end;
+
+    if (trace.seen.map == map + 1 && pc >= trace.seen.from && pc < trace.seen.to)
+        return true;
+    for (u32 i = 0; i < trace.maps; i++) {
+        const struct spool_map *over = map_at(i);
+
+        if (written[i] >> 1 <= written[map] >> 1 || are_same(over, m))
+            continue;
+        if (pc >= over->start && pc < over->end)
+            return false;
+        if (over->end <= pc && over->end > from)
+            from = over->end;
+        if (over->start > pc && over->start < to)
+            to = over->start;
+    }
+    trace.seen.map = map + 1;
+    trace.seen.from = from;
+    trace.seen.to = to;
+    return true;
+}
+
 static void map_write(const struct spool_map *m)
 {
     const char *path = spooler_string(m->path);
@@ -95,26 +173,26 @@ static void map_write(const struct spool_map *m)
     put(&c, sizeof(c.head) + c.head.bytes);
 }
 
-// The mappings of a chunk's references are known by the time it is written.
-static void maps_write(void)
-{
-    const struct spool_map *m = (const struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF);
-    u64 used = __atomic_load_n(&spool->maps_used, __ATOMIC_ACQUIRE);
-
-    for (; reftrace_on && trace.maps < used; trace.maps++)
-        map_write(&m[trace.maps]);
-}
-
 static void chunk_write(void)
 {
     struct reftrace_chunk *c = &trace.chunk.head;
 
     if (c->bytes)
-        maps_write();
-    if (c->bytes && reftrace_on)
         put(c, sizeof(*c) + c->bytes);
     c->bytes = 0;
     trace.pc = trace.next = trace.data = 0;
+}
+
+void reftrace_code(u32 map, u64 pc)
+{
+    if (!reftrace_on || map >= SPOOL_MAPS_MAX || (written[map] && !(written[map] & HIDDEN)))
+        return;
+    if (written[map] && is_seen(map, pc))
+        return;
+    chunk_write();
+    if (reftrace_on)
+        map_write(map_at(map));
+    map_note(map);
 }
 
 static void mark(enum reftrace_chunk_kind kind)
@@ -187,6 +265,7 @@ void reftrace_init(void)
 
     if (!*name || ((spool->flags & SPOOL_F_EXECED) && !log_is_own(name)))
         return;
+    maps_forget();
     reftrace_on = make_file();
     if (reftrace_on)
         header_write("", 0);
@@ -358,11 +437,12 @@ void reftrace_count_read(void)
         aside(REFTRACE_COUNT_READ);
 }
 
-void reftrace_take_back(struct thread *t, u64 pc)
+void reftrace_take_back(struct thread *t, u32 map, u64 pc)
 {
     if (!reftrace_on)
         return;
     reftrace_begin(t);
+    reftrace_code(map, pc);
     if (begins(false)) {
         aside(REFTRACE_TAKE_BACK);
         difference(pc, trace.pc);
@@ -370,11 +450,12 @@ void reftrace_take_back(struct thread *t, u64 pc)
     reftrace_end(t);
 }
 
-void reftrace_step(struct thread *t, u64 pc)
+void reftrace_step(struct thread *t, u32 map, u64 pc)
 {
     if (!reftrace_on)
         return;
     reftrace_begin(t);
+    reftrace_code(map, pc);
     reftrace_at(pc);
     reftrace_again();
     reftrace_end(t);

@@ -22,7 +22,9 @@ void reftrace_thread_init(struct thread *t);
 void reftrace_begin(struct thread *t);
 void reftrace_end(struct thread *t);
 
-// Between begin and end. undone: simulated, but the instruction did not complete.
+// Between begin and end: what follows is of code at pc, in this mapping of the spool.
+void reftrace_code(u32 map, u64 pc);
+// The same, for single references. undone: simulated, but the instruction did not complete.
 void reftrace_fetch(u64 pc, u32 len, bool undone);
 // Sets pc, the instruction of the references and repetitions that follow.
 void reftrace_at(u64 pc);
@@ -33,11 +35,12 @@ void reftrace_again(void);
 // A read that is counted but not simulated.
 void reftrace_count_read(void);
 
-// t's instruction at pc has been or will be recorded, but does not complete.
-void reftrace_take_back(struct thread *t, u64 pc);
+// t's instruction at pc, in this mapping of the spool, has been or will be recorded, but does not
+// complete.
+void reftrace_take_back(struct thread *t, u32 map, u64 pc);
 
 // t executes the instruction at pc, which is not simulated.
-void reftrace_step(struct thread *t, u64 pc);
+void reftrace_step(struct thread *t, u32 map, u64 pc);
 // Sets the history of t's conditional branches (struct sim_branch).
 void reftrace_history(struct thread *t, u64 history);
 

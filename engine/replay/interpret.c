@@ -97,6 +97,7 @@ const u64 *interpret_record(struct thread *t, const u64 *record)
         arena_refuse((u32)*record);
     e = arena_extent(b, record);
 
+    reftrace_code(b->map, b->pc);
     for (u32 i = 0; i < e.nops; i++)
         interpret_op(t, &record_ops(b)[i], record, false);
     if (e.nops == b->nops)
@@ -131,6 +132,7 @@ void interpret_target(struct thread *t, u32 counter, u64 pc, u64 target)
 
 static void branch(struct thread *t, const struct record_block *b, bool taken)
 {
+    reftrace_code(b->map, b->branch);
     reftrace_cond(b->branch, taken, false);
     caches_branch(t, b->branch, taken, b->counter);
 }

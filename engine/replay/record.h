@@ -89,6 +89,7 @@ struct record_block {
                 // 0: nowhere
     u16 call;   // RECORD_ENTER, RECORD_LEAVE: likely to follow; 0: neither
     u16 sp;     // slot of the stack pointer after the record ...
+    u32 map;    // its mapping in this run's spool: for --trace-refs alone
     s64 sp_add; // ... to which this is added
 };              // record_ops() and record_sides() follow it, except in a draft
 

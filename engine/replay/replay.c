@@ -125,6 +125,7 @@ void replay_part(struct thread *t, const u64 *from, u32 insn)
 
     reftrace_begin(t);
     interpret_branch(t, from);
+    reftrace_code(b->map, b->pc);
     for (u32 i = 0; i < b->nops && record_ops(b)[i].insn <= insn; i++) {
         if (record_ops(b)[i].kind != RECORD_REP || record_ops(b)[i].insn < insn)
             interpret_op(t, &record_ops(b)[i], from, record_ops(b)[i].insn == insn);

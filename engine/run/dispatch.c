@@ -161,7 +161,7 @@ static void uncount_call(struct thread *t, u64 sc_block)
         return;
     b = spooler_block_at(block);
     t->counters[b->counter]--;
-    reftrace_take_back(t, t->sc_next - 2);
+    reftrace_take_back(t, b->map, t->sc_next - 2);
     calls_corrected(t, block, b->insns, -1);
     calls_corrected(t, block, b->insns - 1u, 1);
     if (b->insns > 1)
@@ -235,7 +235,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             tcache_unlock();
             t->counters[counter]++;
             if (!(f->flags & FRAGMENT_UNCOUNTED))
-                reftrace_step(t, t->pc);
+                reftrace_step(t, spooler_block_at(block)->map, t->pc);
             t->step_counter = counter;
             t->step_block = block;
             calls_corrected(t, block, 1, 1);

@@ -463,8 +463,10 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
 // dispatch.c has counted it.
 void handler_not_stepped(struct thread *t)
 {
+    const struct spool_block *b = spooler_block_at(t->step_block);
+
     t->counters[t->step_counter]--;
-    reftrace_take_back(t, spooler_block_at(t->step_block)->pc);
+    reftrace_take_back(t, b->map, b->pc);
     calls_corrected(t, t->step_block, 1, -1);
 }
 

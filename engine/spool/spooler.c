@@ -226,17 +226,6 @@ static u32 *maps_place(const struct spool_map *m)
     return &maps_last[h >> 52];
 }
 
-// A reference trace has mappings in the order of their records: no later one may overlap.
-static bool is_last(u32 index)
-{
-    const struct spool_map *m = spooler_map_at(index);
-
-    for (u32 i = index + 1; i < spool->maps_used; i++)
-        if (spooler_map_at(i)->start < m->end && m->start < spooler_map_at(i)->end)
-            return false;
-    return true;
-}
-
 // The equal record, plus one. @holds(spool_lock)
 static u32 maps_find(const struct spool_map *like)
 {
@@ -244,7 +233,7 @@ static u32 maps_find(const struct spool_map *like)
 
     while (at && memcmp(spooler_map_at(at - 1), like, sizeof(*like)) != 0)
         at = maps_before[at - 1];
-    return at && (!spool->s_trace || is_last(at - 1)) ? at : 0;
+    return at;
 }
 
 // @holds(spool_lock)

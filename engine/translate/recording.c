@@ -16,6 +16,7 @@
 #include "engine/emit/state.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
 #include "engine/translate/block.h"
 #include "engine/translate/branch.h"
@@ -35,6 +36,7 @@ void recording_begin(struct tb *b)
     b->spilled = b->given;
     b->given_dirty = b->log_stored = false;
     l->pc = b->pc;
+    l->map = spooler_block_at(b->block[0].record)->map;
     l->slots = 1; // the id
     l->nops = 0;
     l->tail = RECORD_NEXT;

@@ -384,3 +384,45 @@ for at in range(0, len(data), 64):
     same "$status" 2
     [ ! -e x ]
 }
+
+# Maps `back` (two pages) and `over` in the place of the second of them, in turn, within one chunk
+# of the trace: each round executes 2 instructions of the first page twice, 4 of the second one, and
+# 3 of `over`.
+@test "mappings in each other's place within one chunk: each instruction by its own file" {
+    real
+    printf '%s\n' '.globl _start' '.text' '_start: mov $ROUNDS, %ebp' \
+        '1: mov $0x10000000, %edi' 'mov $8192, %esi' 'lea back(%rip), %rbx' 'call map' \
+        'mov $0x10000000, %eax' 'call *%rax' 'mov $0x10001000, %eax' 'call *%rax' \
+        'mov $0x10001000, %edi' 'mov $4096, %esi' 'lea over(%rip), %rbx' 'call map' \
+        'mov $0x10000000, %eax' 'call *%rax' 'mov $0x10001000, %eax' 'call *%rax' \
+        'dec %ebp' 'jnz 1b' 'mov $60, %eax' 'xor %edi, %edi' 'syscall' \
+        'map: push %rdi' 'push %rsi' 'mov %rbx, %rdi' 'xor %esi, %esi' 'mov $2, %eax' 'syscall' \
+        'mov %eax, %r8d' 'pop %rsi' 'pop %rdi' 'mov $5, %edx' 'mov $0x12, %r10d' 'xor %r9d, %r9d' \
+        'mov $9, %eax' 'syscall' 'mov %r8d, %edi' 'mov $3, %eax' 'syscall' 'ret' \
+        'back: .asciz "back"' 'over: .asciz "over"' > all.S
+    printf '%s\n' 'nop' 'ret' '.org 4096' 'nop' 'nop' 'nop' 'ret' '.org 8192' > back.S
+    printf '%s\n' 'cld' 'nop' 'ret' '.org 4096' > over.S
+    for name in back over; do
+        gcc -c $name.S
+        objcopy -O binary -j .text $name.o $name
+    done
+    for rounds in 1 5; do
+        sed "s/ROUNDS/$rounds/" all.S > prog.S
+        gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o prog prog.S
+        quern run -q $CACHES --trace-refs=t -o profile ./prog
+        same "$messages" ""
+        [ "$status" = 0 ]
+        quern trace --simulate t
+        same "$messages" ""
+        same "$(awk '/^ob=/ { at = $1 " " $2 } /^0x/ { print at, $1, $2 }' <<< "$output" | grep -v /prog)" \
+            "ob=$FOLDER/back 0x10000000 0x10000000 $((2 * rounds))
+ob=$FOLDER/back 0x10000000 0x10000001 $((2 * rounds))
+ob=$FOLDER/back 0x10000000 0x10001000 $rounds
+ob=$FOLDER/over 0x10001000 0x10001000 $rounds
+ob=$FOLDER/back 0x10000000 0x10001001 $rounds
+ob=$FOLDER/over 0x10001000 0x10001001 $rounds
+ob=$FOLDER/back 0x10000000 0x10001002 $rounds
+ob=$FOLDER/over 0x10001000 0x10001002 $rounds
+ob=$FOLDER/back 0x10000000 0x10001003 $rounds"
+    done
+}

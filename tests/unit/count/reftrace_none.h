@@ -51,14 +51,19 @@ void reftrace_cond(u64 pc, bool taken, bool undone)
 
 void reftrace_again(void) {}
 
-void reftrace_take_back(struct thread *t, u64 pc)
+void reftrace_code(u32 map, u64 pc)
 {
-    (void)t, (void)pc;
+    (void)map, (void)pc;
 }
 
-void reftrace_step(struct thread *t, u64 pc)
+void reftrace_take_back(struct thread *t, u32 map, u64 pc)
 {
-    (void)t, (void)pc;
+    (void)t, (void)map, (void)pc;
+}
+
+void reftrace_step(struct thread *t, u32 map, u64 pc)
+{
+    (void)t, (void)map, (void)pc;
 }
 
 void reftrace_history(struct thread *t, u64 history)

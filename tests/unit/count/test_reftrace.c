@@ -156,6 +156,26 @@ static const char *chunks(u32 number)
     return text;
 }
 
+// A mapping, as chunks() shows it; its path is /bin/prog or empty.
+static const char *map_text(u8 start, u8 last, u8 offset, bool has_path)
+{
+    static char one[2][256];
+    static u32 which;
+    char *to = one[which ^= 1];
+
+    sprintf(to,
+            "MAPS0:%02x 00 00 00 00 00 00 00 %02x 00 00 00 00 00 00 00 %02x 00 00 00 00 00 00 00%s\n",
+            start, last, offset, has_path ? " 2f 62 69 6e 2f 70 72 6f 67" : "");
+    return one[which];
+}
+
+static char expected_maps[1024];
+
+static void expect(const char *chunk)
+{
+    strcat(expected_maps, chunk);
+}
+
 static void assert_header(u32 number, u32 flags, const char *parent, u64 parent_end)
 {
     struct reftrace_header h;
@@ -284,8 +304,9 @@ static void test_off(void **state)
     reftrace_again();
     reftrace_count_read();
     reftrace_end(&a);
-    reftrace_take_back(&a, 1);
-    reftrace_step(&a, 1);
+    reftrace_code(0, 1);
+    reftrace_take_back(&a, 0, 1);
+    reftrace_step(&a, 0, 1);
     reftrace_history(&a, 1);
     reftrace_cleared();
     reftrace_zeroed();
@@ -349,12 +370,16 @@ static void test_aside(void **state)
 {
     (void)state;
     begin();
+    expected_maps[0] = '\0';
+    MAPS[0] = (struct spool_map){ .start = 1, .end = 0x80 };
     reftrace_end(&a);
-    reftrace_take_back(&a, 0x7f);
-    reftrace_step(&a, 2);
+    reftrace_take_back(&a, 0, 0x7f);
+    reftrace_step(&a, 0, 2);
     reftrace_history(&a, 0x4000);
     reftrace_begin(&a);
-    assert_string_equal(end(), "REFS1:0f fe 01 17 04 06 27 80 80 01\nEND 0\n");
+    expect(map_text(1, 0x80, 0, false));
+    expect("REFS1:0f fe 01 17 04 06 27 80 80 01\nEND 0\n");
+    assert_string_equal(end(), expected_maps);
 }
 
 // A full chunk is written, and the next one continues; each starts with addresses of 0. An item of
@@ -439,35 +464,102 @@ static void test_marks(void **state)
     assert_string_equal(end(), "REFS1:06\nCLAR0\nZERO0\nREFS1:06\nEND 0\n");
 }
 
-// New mappings are written once, before the chunk that may refer to them.
+static void executed(u32 map, u64 pc)
+{
+    reftrace_code(map, pc);
+    reftrace_again();
+}
+
+// A mapping is written once, before the first chunk with code of it.
 static void test_maps(void **state)
 {
-    const struct k_rlimit some = { 0x30000, 0x40000 };
-    struct k_rlimit before;
-
     (void)state;
-    sys_prlimit(RLIMIT_FSIZE, NULL, &before);
-    sys_prlimit(RLIMIT_FSIZE, &(struct k_rlimit){ some.cur, before.max }, NULL);
     begin();
+    expected_maps[0] = '\0';
     MAPS[0] = (struct spool_map){ .start = 0x11, .end = 0x22, .offset = 0x33, .path = 3 };
     MAPS[1] = (struct spool_map){ .start = 0x44, .end = 0x55 };
-    header.maps_used = 1;
-    flush(); // no chunk yet
-    assert_string_equal(chunks(0), "");
-    reftrace_again();
+    MAPS[2] = (struct spool_map){ .start = 0x55, .end = 0x66 };
     flush();
-    header.maps_used = 2;
-    reftrace_again();
-    reftrace_again();
-    assert_string_equal(end(),
-                        "MAPS0:11 00 00 00 00 00 00 00 22 00 00 00 00 00 00 00 "
-                        "33 00 00 00 00 00 00 00 2f 62 69 6e 2f 70 72 6f 67\n"
-                        "REFS1:06\n"
-                        "MAPS0:44 00 00 00 00 00 00 00 55 00 00 00 00 00 00 00 "
-                        "00 00 00 00 00 00 00 00\n"
-                        "REFS1:06 06\nEND 0\n");
+    assert_string_equal(chunks(0), "");
+    executed(0, 0x11);
+    executed(2, 0x55);
+    executed(0, 0x21);
+    executed(1, 0x54); // beside the others
+    executed(0, 0x11);
+    executed(2, 0x55);
+    expect(map_text(0x11, 0x22, 0x33, true));
+    expect("REFS1:06\n");
+    expect(map_text(0x55, 0x66, 0, false));
+    expect("REFS1:06 06\n");
+    expect(map_text(0x44, 0x55, 0, false));
+    expect("REFS1:06 06 06\nEND 0\n");
+    assert_string_equal(end(), expected_maps);
     assert_string_equal(message(), "");
-    sys_prlimit(RLIMIT_FSIZE, &before, NULL);
+}
+
+// It is written again where another file is in its place, and only there.
+static void test_maps_replaced(void **state)
+{
+    (void)state;
+    begin();
+    expected_maps[0] = '\0';
+    MAPS[0] = (struct spool_map){ .start = 0x10, .end = 0x40, .offset = 0x50, .path = 3 };
+    MAPS[1] = (struct spool_map){ .start = 0x20, .end = 0x30, .offset = 0x60 }; // another file
+    MAPS[2] = (struct spool_map){ .start = 0x38, .end = 0x40, .offset = 0x78, .path = 3 }; // a part
+    MAPS[3] = (struct spool_map){ .start = 0x12, .end = 0x14, .offset = 0x52 };
+    executed(0, 0x10);
+    executed(1, 0x20);
+    executed(3, 0x12);
+    expect(map_text(0x10, 0x40, 0x50, true));
+    expect("REFS1:06\n");
+    expect(map_text(0x20, 0x30, 0x60, false));
+    expect("REFS1:06\n");
+    expect(map_text(0x12, 0x14, 0x52, false));
+    expect("REFS1:06");
+    executed(0, 0x1f); // still there, to both sides of both
+    executed(0, 0x14);
+    executed(0, 0x11);
+    executed(0, 0x30);
+    executed(0, 0x3f);
+    executed(1, 0x2f);
+    executed(0, 0x1f);
+    expect(" 06 06 06 06 06 06 06\n");
+    executed(0, 0x20); // in the middle
+    expect(map_text(0x10, 0x40, 0x50, true));
+    expect("REFS1:06");
+    executed(0, 0x2f);
+    expect(" 06\n");
+    executed(2, 0x38); // the same file: the first one is not hidden
+    expect(map_text(0x38, 0x40, 0x78, true));
+    expect("REFS1:06");
+    executed(0, 0x38);
+    expect(" 06\n");
+    executed(1, 0x2f);
+    expect(map_text(0x20, 0x30, 0x60, false));
+    expect("REFS1:06");
+    executed(0, 0x39); // hidden, but by its own file here
+    expect(" 06\n");
+    executed(0, 0x2f);
+    expect(map_text(0x10, 0x40, 0x50, true));
+    expect("REFS1:06\n");
+    reftrace_end(&a);
+    reftrace_step(&a, 3, 0x13);
+    reftrace_take_back(&a, 0, 0x13);
+    reftrace_begin(&a);
+    expect(map_text(0x12, 0x14, 0x52, false));
+    expect("REFS1:17 26 06\n");
+    expect(map_text(0x10, 0x40, 0x50, true));
+    expect("REFS1:0f 26\nEND 0\n");
+    assert_string_equal(end(), expected_maps);
+    // A trace of its own knows none.
+    begin();
+    executed(2, 0x38);
+    reftrace_end(&a);
+    reftrace_ends();
+    expected_maps[0] = '\0';
+    expect(map_text(0x38, 0x40, 0x78, true));
+    expect("REFS1:06\nEND 0\n");
+    assert_string_equal(chunks(1), expected_maps);
 }
 
 // A child continues its parent's file from the parent's last flush; with one profile for all
@@ -500,7 +592,6 @@ static void test_fork(void **state)
     assert_false(reftrace_on);
     assert_int_equal(left, 3);
     assert_int_equal(files, 3);
-    header.maps_used = 0;
 }
 
 // After a write error the file ends with a whole chunk, and one message says so.
@@ -583,6 +674,7 @@ int main(void)
         cmocka_unit_test_setup(test_waits, setup),
         cmocka_unit_test_setup(test_marks, setup),
         cmocka_unit_test_setup(test_maps, setup),
+        cmocka_unit_test_setup(test_maps_replaced, setup),
         cmocka_unit_test_setup(test_fork, setup),
         cmocka_unit_test_setup(test_full_file, setup),
         cmocka_unit_test_setup(test_closed, setup),

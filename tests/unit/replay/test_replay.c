@@ -173,6 +173,13 @@ void reftrace_end(struct thread *of)
     turns -= turns > 0; // no turn, nothing to end
 }
 
+void reftrace_code(u32 map, u64 pc)
+{
+    assert_int_equal(turns, 1);
+    if (reftrace_on)
+        tell("m%u,%lx", map, pc);
+}
+
 void reftrace_fetch(u64 pc, u32 len, bool undone)
 {
     assert_int_equal(turns, 1);
@@ -276,6 +283,7 @@ static void begin(u16 slots)
     memset(&draft, 0, sizeof(draft));
     draft.block = (struct record_block){
         .pc = 0x1000,
+        .map = 3,
         .slots = slots,
         .sp = RECORD_STACK_SLOT,
         .sp_add = -8,
@@ -473,8 +481,8 @@ static void test_references(void **state)
     misses_i1 = true;
     reftrace_on = true;
     assert_string_equal(RUN(id, 0x4000, 0x10, 0x33),
-                        "f100,3 F100,3,7,8 M100,3,20 r2,4181,8 R4181,8,21 r0,70fa,100 R70fa,64,22 "
-                        "S33,103,5,23 V10,6,24 x n105 N105,25 f106,2 d");
+                        "m3,1000 f100,3 F100,3,7,8 M100,3,20 r2,4181,8 R4181,8,21 r0,70fa,100 "
+                        "R70fa,64,22 S33,103,5,23 V10,6,24 x n105 N105,25 f106,2 d");
     assert_int_equal(t->replay_sp, SP - 16);
     assert_non_null(
         strstr(RUN(RECORD_STACK, 0x9000, id, 0x4000, 0x10, 0x33), " r0,9102,100 R9102,64,22 "));
@@ -500,17 +508,17 @@ static void test_part(void **state)
     assert_string_equal(what_was_told(), "F100,3,7,8 S33,100,0,20 F101,3,7,8 N101,21 d");
     reftrace_on = true;
     replay_part(t, record, 1);
-    assert_string_equal(what_was_told(), "f100,3 F100,3,7,8 S33,100,0,20 f101,3! F101,3,7,8 n101! "
-                                         "N101,21 d");
+    assert_string_equal(what_was_told(), "m3,1000 f100,3 F100,3,7,8 S33,100,0,20 f101,3! "
+                                         "F101,3,7,8 n101! N101,21 d");
     replay_part(t, record, 0);
-    assert_string_equal(what_was_told(), "f100,3! F100,3,7,8 d");
+    assert_string_equal(what_was_told(), "m3,1000 f100,3! F100,3,7,8 d");
     replay_part(t, record, 2);
     assert_string_equal(what_was_told(),
-                        "f100,3 F100,3,7,8 S33,100,0,20 f101,3 F101,3,7,8 S33,101,0,21 x n101 "
-                        "N101,21 c101 C101,21 f102,3! F102,3,7,8 d");
+                        "m3,1000 f100,3 F100,3,7,8 S33,100,0,20 f101,3 F101,3,7,8 S33,101,0,21 x "
+                        "n101 N101,21 c101 C101,21 f102,3! F102,3,7,8 d");
     t->record_tail = arena_block((u32)record[0]); // the branch before it ends here
     replay_part(t, record, 0);
-    assert_string_equal(what_was_told(), "n1230 N1230,9 f100,3! F100,3,7,8 d");
+    assert_string_equal(what_was_told(), "m3,1230 n1230 N1230,9 m3,1000 f100,3! F100,3,7,8 d");
     assert_null(t->record_tail);
 }
 
@@ -574,7 +582,8 @@ static void test_indirect(void **state)
     assert_string_equal(RUN(id, 1, 0x7777), "J12345,7777 d");
     assert_int_equal(misses[9], 0);
     mispredicts = reftrace_on = true;
-    assert_string_equal(RUN(id, 1, 0x7777, id, 1, 0x8888), "j7777 J12345,7777 j8888 J12345,8888 d");
+    assert_string_equal(RUN(id, 1, 0x7777, id, 1, 0x8888),
+                        "m3,1000 j7777 J12345,7777 m3,1000 j8888 J12345,8888 d");
     assert_int_equal(misses[9], 2);
 }
 

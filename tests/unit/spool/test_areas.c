@@ -213,22 +213,6 @@ static void all_mappings(void)
     CHECK(m.ino == SPOOL_MAPS_MAX - 1);
 }
 
-// In a trace the last record at an address is valid.
-static void mappings_of_a_trace(void)
-{
-    real_begin(0);
-    spool->s_trace = 1;
-    CHECK(spooler_map_record(0x2000, 0x4000, 0, 0, 1, "", 0, 0, 0) == 0);
-    CHECK(spooler_map_record(0x4000, 0x5000, 0, 0, 2, "", 0, 0, 0) == 1); // after it
-    CHECK(spooler_map_record(0x1000, 0x2000, 0, 0, 3, "", 0, 0, 0) == 2); // before it
-    CHECK(spooler_map_record(0x2000, 0x4000, 0, 0, 1, "", 0, 0, 0) == 0);
-    CHECK(spooler_map_record(0x1000, 0x2001, 0, 0, 4, "", 0, 0, 0) == 3);
-    CHECK(spooler_map_record(0x2000, 0x4000, 0, 0, 1, "", 0, 0, 0) == 4);
-    CHECK(spooler_map_record(0x3fff, 0x6000, 0, 0, 5, "", 0, 0, 0) == 5);
-    CHECK(spooler_map_record(0x2000, 0x4000, 0, 0, 1, "", 0, 0, 0) == 6);
-    CHECK(spooler_map_record(0x2000, 0x4000, 0, 0, 1, "", 0, 0, 0) == 6);
-}
-
 // ---- Counters ----
 
 static void full_counters(void)
@@ -477,7 +461,6 @@ ALONE(no_place)
 ALONE(grows)
 ALONE(text_grows)
 ALONE(all_mappings)
-ALONE(mappings_of_a_trace)
 ALONE(all_counters)
 ALONE(closed)
 ALONE(edges)
@@ -503,7 +486,6 @@ int main(void)
         cmocka_unit_test(test_grows),
         cmocka_unit_test(test_text_grows),
         cmocka_unit_test(test_all_mappings),
-        cmocka_unit_test(test_mappings_of_a_trace),
         cmocka_unit_test(test_all_counters),
         cmocka_unit_test(test_closed),
         cmocka_unit_test(test_edges),

@@ -410,13 +410,6 @@ static void mapped_again(void **state)
     spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 4, 6);
     spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 7);
     assert_int_equal(spool->maps_used, used + 9);
-    // In a reference trace the last record at an address is valid.
-    spool->s_trace = 1;
-    assert_int_equal(spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6), used + 9);
-    assert_int_equal(spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6), used + 9);
-    assert_int_equal(spooler_map_record(0xc000, 0xd000, 1, 2, 3, of, 0, 5, 6), used + 10);
-    assert_int_equal(spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6), used + 9);
-    spool->s_trace = 0;
 }
 
 // One record for each pair, however often; pairs that share a cache entry may have several, which
