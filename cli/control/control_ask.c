@@ -50,6 +50,8 @@ static bool open_run(struct control_run *r, long pid)
 
     r->live = MAP_FAILED;
     r->fd = running_spool(pid, O_RDWR);
+    if (r->fd < 0 && errno == EMFILE)
+        running_die("/proc");
     if (r->fd >= 0 && pread(r->fd, &r->h, sizeof(r->h), 0) == sizeof(r->h) &&
         h->magic == SPOOL_MAGIC && h->version == SPOOL_VERSION && h->state == SPOOL_RUNNING &&
         h->pid == pid && h->control.hears)
@@ -80,6 +82,8 @@ struct control_run *control_find(size_t *count)
     struct dirent *e;
     uint64_t pid;
 
+    if (!d && errno == EMFILE)
+        running_die("/proc");
     *count = 0;
     while (d && (e = readdir(d))) {
         if (!util_number(e->d_name, INT32_MAX, &pid) || !open_run(&one, (long)pid))

@@ -5,6 +5,7 @@
 // right one. Device numbers are not compared: on btrfs /proc and stat() give different ones.
 #include "cli/files/running.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,11 +38,12 @@ static bool is_user_of(long pid, uid_t owner)
 
 static int open_mapped(long pid, const char *path, unsigned long long ino, int flags)
 {
-    int at = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1;
+    int at = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1, error;
     struct stat st;
 
     if (at < 0)
         return -1;
+    errno = 0;
     if (fstat(at, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino &&
         (st.st_uid == geteuid() || is_user_of(pid, st.st_uid))) {
         char *same = xasprintf("/proc/self/fd/%d", at);
@@ -49,16 +51,28 @@ static int open_mapped(long pid, const char *path, unsigned long long ino, int f
         fd = open(same, flags | O_NONBLOCK | O_CLOEXEC);
         free(same);
     }
+    error = errno;
     close(at);
+    errno = error;
     return fd;
+}
+
+static bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE;
+}
+
+void running_die(const char *what)
+{
+    die(UTIL_USAGE, "%s: no descriptor is free: raise the limit on open files (ulimit -n)", what);
 }
 
 int running_spool(long pid, int flags)
 {
     char *path = xasprintf("/proc/%ld/maps", pid), *line = NULL;
     FILE *f = fopen(path, "re");
+    int fd = -1, error = f ? ENOENT : errno;
     size_t size = 0;
-    int fd = -1;
 
     while (f && fd < 0 && getline(&line, &size, f) > 0) {
         char *name = strchr(line, '/');
@@ -69,10 +83,13 @@ int running_spool(long pid, int flags)
             continue;
         name[strcspn(name, "\n")] = '\0';
         fd = open_mapped(pid, name, ino, flags);
+        if (fd < 0 && is_shortage(errno))
+            error = errno;
     }
     if (f)
         fclose(f);
     free(line);
     free(path);
+    errno = is_shortage(error) ? EMFILE : ENOENT;
     return fd;
 }

@@ -69,6 +69,8 @@ static void open_spool(const struct top *t, const char *what)
 
     if (util_number(what, INT32_MAX, &pid)) {
         live.fd = running_spool((long)pid, O_RDONLY);
+        if (live.fd < 0 && errno == EMFILE)
+            running_die(what);
         if (live.fd < 0)
             die(UTIL_USAGE,
                 "process %s has no spool: it does not run under quern, or has ended, or belongs to "
@@ -97,17 +99,20 @@ static void say_title(struct top *t)
     t->side[0].paths[0] = live.title;
 }
 
-// Is the process gone, or a zombie?
+// Is the process gone, or a zombie? Where no descriptor is free to look, it runs.
 static bool is_gone(void)
 {
     char *path = xasprintf("/proc/%d/stat", live.pid), text[512] = "";
     FILE *f = fopen(path, "re");
+    bool is_there = !f && errno != ENOENT && errno != ESRCH;
     size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
     const char *name_end = n ? strrchr(text, ')') : NULL;
 
     if (f)
         fclose(f);
     free(path);
+    if (is_there)
+        return false;
     return !name_end || strncmp(name_end, ") Z", 3) == 0 || strncmp(name_end, ") X", 3) == 0;
 }
 

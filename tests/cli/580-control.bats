@@ -231,3 +231,16 @@ END
     done
     finish_prog
 }
+
+# Of four descriptors the first three are taken, and /proc has the last one: there is none for the
+# files in it.
+@test "without a free descriptor it does not say that nothing runs" {
+    (
+        for fd in {3..20}; do
+            eval "exec $fd>&-"
+        done
+        ulimit -n 4
+        exec "$BUILD/bin/quern" control
+    ) < /dev/null > out 2>&1 && status=0 || status=$?
+    same "$status $(cat out)" "2 quern: /proc: no descriptor is free: raise the limit on open files (ulimit -n)"
+}

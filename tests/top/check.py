@@ -843,6 +843,17 @@ def live():
     if os.waitstatus_to_exitcode(t.finish()) != 2 or t.text().strip() != "quern: pipe: Too many open files":
         faults.append(t.bytes)
     t.close()
+    # Its number is looked up in /proc: a descriptor for that, and one for the spool's path.
+    for limit in (4, 5):
+        t = start("--live", str(p.pid), columns=200, env={"TMPDIR": folder}, descriptors=limit)
+        if os.waitstatus_to_exitcode(t.finish()) != 2 or t.text().strip() != \
+                "quern: %d: no descriptor is free: raise the limit on open files (ulimit -n)" % p.pid:
+            faults.append(t.bytes)
+        t.close()
+    t = start("--live", str(p.pid), columns=120, env={"TMPDIR": folder}, descriptors=16)
+    if not t.until(lambda text: costs_of(t, "step") == wanted[0] and "(live)" in text.splitlines()[0]):
+        faults.append("with 16 descriptors:\n" + t.text())
+    leave(t, faults)
     if [name for name in os.listdir(folder) if name.startswith("quern-top.")]:
         faults.append("left behind: %s" % os.listdir(folder))
     p.communicate(b"xxx")
