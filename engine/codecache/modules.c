@@ -7,7 +7,8 @@
 // finisher finds that its code is not what was executed.
 //
 // A file is held when the client maps it executable: when its first block is translated, its name
-// may be gone, and no other path leads to it. If space is short, files without a translated block
+// may be gone, and no other path leads to it. Files are looked up and opened without the lock of the
+// map: a file system may need long to answer, or another thread of the client to do so. If space is short, files without a translated block
 // are dropped, the oldest first: a program that maps thousands of files and executes a few keeps
 // those few.
 //
@@ -26,8 +27,7 @@
 
 _Static_assert(FILES * sizeof(struct spool_held) <= SPOOL_HELD_TABLE, "one for each, at least");
 
-#define LISTS     256u // by inode number
-#define PATH_SIZE 8704 // the buffer of a line (vmmapfile.c)
+#define LISTS 256u // by inode number
 
 static struct file {
     u64 dev, ino; // from stat()
@@ -63,6 +63,18 @@ static bool is_there(const char *path, u64 ino, struct k_stat *st)
     return sys_fstatat(AT_FDCWD, path, st, 0) == 0 && is_of(st, ino);
 }
 
+static bool is_newline(const char *p)
+{
+    return strncmp(p, "\\012", 4) == 0;
+}
+
+static bool has_newline(const char *path)
+{
+    while (*path && !is_newline(path))
+        path++;
+    return *path != '\0';
+}
+
 // Decodes newlines in place; the kernel escapes no other character. False: there was none.
 static bool put_newlines(char *path)
 {
@@ -70,7 +82,7 @@ static bool put_newlines(char *path)
     bool any = false;
 
     for (const char *p = path; (*to = *p); to++, p++)
-        if (strncmp(p, "\\012", 4) == 0) {
+        if (is_newline(p)) {
             *to = '\n';
             p += 3;
             any = true;
@@ -137,7 +149,7 @@ static struct file *executed(struct file *f, const struct vmmapfile_line *l)
 static bool is_same(const struct file *f, struct vmmapfile_line *l)
 {
     struct vmmapfile_line own;
-    char path[PATH_SIZE]; // vmmapfile_at() overwrites the buffer that l->path is in
+    char path[VMMAPFILE_PATH]; // vmmapfile_at() overwrites the buffer that l->path is in
     u64 n = strlen(l->path) + 1;
     bool is;
 
@@ -236,17 +248,27 @@ static void add(struct file *f, struct file what, u32 k)
 
 // ---- Holding ----
 
-static struct file *map(int fd, const struct k_stat *st)
+static struct modules_found found_of(int fd, const struct k_stat *st)
 {
-    u64 size = PAGE_UP((u64)st->st_size), at;
+    return (struct modules_found){ .fd = fd,
+                                   .mode = st->st_mode,
+                                   .dev = st->st_dev,
+                                   .ino = st->st_ino,
+                                   .size = (u64)st->st_size,
+                                   .held = times_of(st) };
+}
+
+static struct file *map(const struct modules_found *what)
+{
+    u64 size = PAGE_UP(what->size), at;
     struct file *f;
     u32 k;
 
     while (!(f = unused()) || !(at = find_gap(size, &k)))
         if (!drop_oldest())
             return NULL;
-    long got =
-        sys_mmap(at, size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+    long got = sys_mmap(at, size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+                        what->fd, 0);
     if (sys_failed(got))
         return NULL;
     if ((u64)got != at) { // a kernel before 4.17, and the address is taken
@@ -254,12 +276,12 @@ static struct file *map(int fd, const struct k_stat *st)
         return NULL;
     }
     add(f,
-        (struct file){ .dev = st->st_dev,
-                       .ino = st->st_ino,
+        (struct file){ .dev = what->dev,
+                       .ino = what->ino,
                        .start = at,
-                       .size = (u64)st->st_size,
-                       .mode = st->st_mode,
-                       .times = times_of(st) },
+                       .size = what->size,
+                       .mode = what->mode,
+                       .times = what->held },
         k);
     return f;
 }
@@ -276,55 +298,73 @@ bool modules_check(int fd, struct k_stat *st)
 
 void modules_hold_mapped(int fd, const struct k_stat *st)
 {
+    struct modules_found what = found_of(fd, st);
+
     if (!known(st->st_dev, st->st_ino) && may_map())
-        map(fd, st);
+        map(&what);
 }
 
-static struct file *keep(const char *name, u64 ino)
+static void look_at(const char *name, u64 ino, struct modules_found *out)
 {
-    struct file *f = NULL;
     struct k_stat st;
-    int fd = fds_open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+    int fd = may_map() ? fds_open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) : -1;
 
-    if (fd < 0)
-        return NULL;
-    if (modules_check(fd, &st) && st.st_ino == ino)
-        f = map(fd, &st);
-    sys_close(fd);
-    return f;
+    if (fd >= 0 && modules_check(fd, &st) && st.st_ino == ino)
+        *out = found_of(fd, &st);
+    else if (fd >= 0)
+        sys_close(fd);
 }
 
-// The kernel names every mapped file in map_files, for processes with sufficient rights.
-static struct file *keep_deleted(const struct vmmapfile_line *l)
+void modules_look(struct vmmapfile_line *l, bool deleted, struct modules_found *out)
 {
+    struct k_stat st;
     char name[80];
 
-    nolibc_format(name, sizeof(name), "/proc/self/map_files/%lx-%lx", l->start, l->end);
-    return keep(name, l->ino);
+    *out = (struct modules_found){ .fd = -1 };
+    if (l->path[0] != '/')
+        return;
+    if (deleted) {
+        // The kernel names every mapped file in map_files, for processes with sufficient rights.
+        nolibc_format(name, sizeof(name), "/proc/self/map_files/%lx-%lx", l->start, l->end);
+        look_at(name, l->ino, out);
+    } else if (find(l, &st)) {
+        look_at(l->path, l->ino, out);
+        out->times = times_of(&st);
+    }
 }
 
-struct modules_times modules_hold(struct vmmapfile_line *l, bool deleted)
+void modules_looked(struct modules_found *found)
 {
-    struct file *f;
-    struct k_stat st;
+    if (found->fd >= 0)
+        sys_close(found->fd);
+    found->fd = -1;
+}
 
-    if (l->path[0] != '/')
-        return (struct modules_times){ 0, 0 };
-    if (deleted) {
-        f = of_map(l->dev, l->ino);
-        if (!f)
-            f = find_mapped(l);
-        if (!f && may_map())
-            f = executed(keep_deleted(l), l);
-        return f ? f->times : (struct modules_times){ 0, 0 };
+static struct file *held_of(struct vmmapfile_line *l)
+{
+    struct file *f = of_map(l->dev, l->ino);
+
+    return f ? f : find_mapped(l);
+}
+
+bool modules_known(struct vmmapfile_line *l)
+{
+    return l->path[0] == '/' && !has_newline(l->path) && held_of(l);
+}
+
+struct modules_times modules_hold(struct vmmapfile_line *l, const struct modules_found *found)
+{
+    struct file *f = NULL;
+
+    if (l->path[0] == '/')
+        f = found ? of_map(l->dev, l->ino) : held_of(l);
+    if (!f && found && found->fd >= 0) {
+        f = known(found->dev, found->ino);
+        f = executed(f ? f : map(found), l);
     }
-    if (!find(l, &st))
-        return (struct modules_times){ 0, 0 };
-    f = known(st.st_dev, st.st_ino);
-    if (!f && may_map())
-        f = keep(l->path, l->ino);
-    executed(f, l);
-    return times_of(&st);
+    if (found && found->times.mtime)
+        return found->times;
+    return f ? f->times : (struct modules_times){ 0, 0 };
 }
 
 void modules_drop_private(void)

@@ -286,21 +286,52 @@ static bool take_deleted(struct vmmapfile_line *l)
     return true;
 }
 
-// The range has become executable: holds its files. @holds(vmmap_lock)
-static void keep_files(u64 start, u64 end)
+// @holds(vmmap_lock)
+static void copy_line(struct vmmap_file *to, struct vmmapfile_line *l)
 {
-    struct vmmap_entry *e = vmmapset_above(&map, start);
+    to->deleted = take_deleted(l);
+    to->line = *l;
+    to->line.path = to->path;
+    memcpy(to->path, l->path, strlen(l->path) + 1);
+}
 
-    for (; e && e->start < end; e = vmmapset_next(e)) {
-        struct vmmapfile_line l;
+// The entry's next file from *at on. @holds(vmmap_lock)
+static bool file_of(struct vmmap_entry *e, u64 *at, struct vmmap_file *out)
+{
+    struct vmmapfile_line l;
+    bool found = false;
 
-        if (e->flags & (VMMAP_ANON | VMMAP_EXECUTED | VMMAP_ASKED))
-            continue;
-        e->flags |= VMMAP_ASKED;
-        for (u64 at = e->start; at < e->end && vmmapfile_at(at, &l); at = l.end)
-            if (l.ino)
-                modules_hold(&l, take_deleted(&l));
+    if (*at < e->start)
+        *at = e->start;
+    while (!found && *at < e->end && vmmapfile_at(*at, &l)) {
+        *at = l.end;
+        if (l.ino)
+            copy_line(out, &l);
+        found = l.ino && !modules_known(&out->line);
     }
+    if (*at >= e->end || !found)
+        e->flags |= VMMAP_ASKED;
+    return found;
+}
+
+bool vmmap_next_file(u64 *at, u64 end, struct vmmap_file *out)
+{
+    struct vmmap_entry *e;
+    bool found = false;
+
+    lock_take(&vmmap_lock);
+    for (e = vmmapset_above(&map, *at); e && e->start < end && !found; e = vmmapset_next(e))
+        if (!(e->flags & (VMMAP_ANON | VMMAP_EXECUTED | VMMAP_ASKED)))
+            found = file_of(e, at, out);
+    lock_drop(&vmmap_lock);
+    return found;
+}
+
+void vmmap_hold_file(struct vmmap_file *file, const struct modules_found *found)
+{
+    lock_take(&vmmap_lock);
+    modules_hold(&file->line, found);
+    lock_drop(&vmmap_lock);
 }
 
 void vmmap_protect(u64 start, u64 end, u32 prot)
@@ -310,8 +341,6 @@ void vmmap_protect(u64 start, u64 end, u32 prot)
     lock_take(&vmmap_lock);
     code = has_code(start, end);
     vmmapset_protect(&map, start, end, prot);
-    if (prot & PROT_EXEC)
-        keep_files(start, end);
     lock_drop(&vmmap_lock);
     if (code && ((prot & PROT_WRITE) || !(prot & PROT_EXEC)))
         tcache_invalidate(start, end);
@@ -345,23 +374,31 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
     }
 }
 
-// Makes a record; returns its index. @holds(vmmap_lock)
-static u32 record(struct vmmapfile_line *l)
+static u32 record_flags(const struct vmmap_file *file)
 {
-    struct vmmap_entry *e;
-    struct modules_times times = { 0, 0 };
-    u32 flags = 0, index;
+    if (strcmp(file->path, "[vdso]") == 0)
+        return SPOOL_MAP_VDSO;
+    if (file->line.ino == 0)
+        return SPOOL_MAP_ANON;
+    return file->deleted ? SPOOL_MAP_DELETED : 0;
+}
 
-    if (strcmp(l->path, "[vdso]") == 0) {
-        flags = SPOOL_MAP_VDSO;
-    } else if (l->ino == 0) {
-        flags = SPOOL_MAP_ANON;
-    } else if (take_deleted(l)) {
-        flags = SPOOL_MAP_DELETED;
-    }
+static bool is_of_file(const struct vmmap_file *file)
+{
+    return !(record_flags(file) & (SPOOL_MAP_VDSO | SPOOL_MAP_ANON));
+}
+
+// Makes a record; returns its index. @holds(vmmap_lock)
+static u32 record(struct vmmap_file *file, const struct modules_found *found)
+{
+    const struct vmmapfile_line *l = &file->line;
+    struct modules_times times = { 0, 0 };
+    u32 flags = record_flags(file), index;
+    struct vmmap_entry *e;
+
     // The finisher compares the times: is it still the same file?
-    if (!(flags & (SPOOL_MAP_VDSO | SPOOL_MAP_ANON)))
-        times = modules_hold(l, (flags & SPOOL_MAP_DELETED) != 0);
+    if (is_of_file(file))
+        times = modules_hold(&file->line, found);
     // A shared mapping is not a lost file: a program that generates code writes through another
     // one.
     if ((flags & SPOOL_MAP_DELETED) && !times.mtime && !(l->flags & VMMAP_SHARED))
@@ -375,30 +412,56 @@ static u32 record(struct vmmapfile_line *l)
     return index;
 }
 
+// The index of a record, made without another look at a file. `file` is what was at addr, and
+// `found` what was found of it then; NULL: nothing yet. False, and *file is what is there: it must
+// be looked up first. @holds(vmmap_lock)
+static bool has_record(u64 addr, struct vmmap_file *file, const struct modules_found *found,
+                       u32 *index)
+{
+    struct vmmap_entry *e = vmmapset_find(&map, addr);
+    struct vmmapfile_line l;
+
+    if (e && e->map_plus_one) {
+        *index = e->map_plus_one - 1;
+        return true;
+    }
+    if (vmmapfile_at(addr, &l)) {
+        if (!found || l.start != file->line.start || l.end != file->line.end ||
+            l.offset != file->line.offset || l.dev != file->line.dev || l.ino != file->line.ino) {
+            copy_line(file, &l);
+            if (is_of_file(file) && !modules_known(&file->line))
+                return false;
+            found = NULL;
+        }
+        *index = record(file, found);
+    } else {
+        u64 start = e ? e->start : PAGE_DOWN(addr), end = e ? e->end : PAGE_DOWN(addr) + PAGE_SIZE;
+
+        *index = spooler_map_record(start, end, 0, 0, 0, "", SPOOL_MAP_ANON, 0, 0);
+    }
+    // When our entry and the kernel's line differ in extent (it was grown or split unseen), ours
+    // still needs an answer.
+    if (e && !e->map_plus_one)
+        e->map_plus_one = *index + 1;
+    return true;
+}
+
 u32 vmmap_spool_map(u64 addr)
 {
-    struct vmmapfile_line l;
-    struct vmmap_entry *e;
+    struct modules_found found;
+    struct vmmap_file file;
+    bool looked = false, has;
     u32 index;
 
-    lock_take(&vmmap_lock);
-    e = vmmapset_find(&map, addr);
-    if (e && e->map_plus_one) {
-        index = e->map_plus_one - 1;
-    } else {
-        if (vmmapfile_at(addr, &l)) {
-            index = record(&l);
-        } else {
-            u64 start = e ? e->start : PAGE_DOWN(addr),
-                end = e ? e->end : PAGE_DOWN(addr) + PAGE_SIZE;
-
-            index = spooler_map_record(start, end, 0, 0, 0, "", SPOOL_MAP_ANON, 0, 0);
-        }
-        // When our entry and the kernel's line differ in extent (it was grown or split unseen),
-        // ours still needs an answer.
-        if (e && !e->map_plus_one)
-            e->map_plus_one = index + 1;
-    }
-    lock_drop(&vmmap_lock);
+    do {
+        lock_take(&vmmap_lock);
+        has = has_record(addr, &file, looked ? &found : NULL, &index);
+        lock_drop(&vmmap_lock);
+        if (looked)
+            modules_looked(&found);
+        looked = !has;
+        if (looked)
+            modules_look(&file.line, file.deleted, &found);
+    } while (!has);
     return index;
 }

@@ -11,9 +11,8 @@
 #ifndef QUERN_ENGINE_VMMAP_H
 #define QUERN_ENGINE_VMMAP_H
 
+#include "engine/codecache/modules.h"
 #include "engine/codecache/vmmapset.h"
-
-struct k_stat;
 
 struct vmmap_info {
     u64 start, end;
@@ -48,6 +47,17 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
 
 // A file has been mapped executable, by a descriptor that modules_check() accepted: holds it.
 void vmmap_hold(int fd, const struct k_stat *st);
+
+// The range from *at to end has become executable: the next mapping of a file there, of which it is
+// not known whether it can be held. *at becomes the mapping's end; false: there is none. The caller
+// looks it up (modules_look()) and passes on what is found.
+struct vmmap_file {
+    struct vmmapfile_line line; // its path is here
+    bool deleted;
+    char path[VMMAPFILE_PATH];
+};
+bool vmmap_next_file(u64 *at, u64 end, struct vmmap_file *out);
+void vmmap_hold_file(struct vmmap_file *file, const struct modules_found *found);
 
 // Index of the spool_map record for the mapping that holds addr, made at the first request.
 // @holds(translation lock)

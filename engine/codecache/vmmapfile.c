@@ -28,6 +28,7 @@ _Static_assert(sizeof(struct k_procmap_query) == 0x68, "the size is part of the 
 
 // @holds(vmmap_lock), except at the start
 static char buf[2 * LINE_BYTES];
+_Static_assert(sizeof(buf) == VMMAPFILE_PATH, "a path fits");
 
 static char *hex(char *p, u64 *value)
 {

@@ -13,6 +13,8 @@ struct vmmapfile_line {
     char *path; // "" for anonymous memory; valid until the next call, writable
 };
 
+#define VMMAPFILE_PATH 8704 // bytes of a path, at most: of the buffer
+
 // Calls take(line, arg) for every line until it returns true; returns whether it did.
 bool vmmapfile_walk(bool (*take)(const struct vmmapfile_line *, void *), void *arg);
 

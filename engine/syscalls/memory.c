@@ -233,6 +233,24 @@ static void keep_file(struct thread *t, int fd)
         vmmap_hold(fd, &st);
 }
 
+// The same for files that were mapped before: the client's descriptor may be gone. What takes long is
+// the first look, and other threads do not wait for it; no descriptor is open then when they fork.
+static void keep_files(struct thread *t, u64 at, u64 end)
+{
+    struct modules_found found;
+    struct vmmap_file file;
+
+    while (vmmap_next_file(&at, end, &file)) {
+        stopworld_blocking_begin(t);
+        modules_look(&file.line, file.deleted, &found);
+        modules_looked(&found);
+        stopworld_blocking_end(t);
+        modules_look(&file.line, file.deleted, &found);
+        vmmap_hold_file(&file, &found);
+        modules_looked(&found);
+    }
+}
+
 // A program that generates code and writes names to a file jit-PID.dump maps that file as
 // executable to announce it: the finisher looks for it in the spool's records of mappings.
 static bool is_jitdump(u32 fd)
@@ -313,6 +331,8 @@ static long client_mprotect(struct thread *t, bool pkey)
         vmmap_remove(info.start, info.end); // extended downwards: look it up again when needed
     else
         vmmap_protect(addr, end, map_prot(prot));
+    if (map_prot(prot) & PROT_EXEC)
+        keep_files(t, addr, end);
     return ret;
 }
 

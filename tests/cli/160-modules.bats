@@ -575,3 +575,59 @@ be kept; its functions are shown as ???"
         same "$output" "${mode#* }"
     done
 }
+
+# A thread of the program decides when a file may be opened (as a file system that it serves would),
+# and maps memory before it answers. mprotect makes a mapping of that file executable.
+@test "a file that another thread has to give: the threads do not wait for each other" {
+    whole_engine
+    cat > asked.c << 'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/fanotify.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int asked;
+
+static void *answer(void *arg)
+{
+    struct fanotify_event_metadata e;
+
+    while (read(asked, &e, sizeof(e)) == sizeof(e)) {
+        struct fanotify_response yes = { e.fd, FAN_ALLOW };
+
+        munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+        if (write(asked, &yes, sizeof(yes)) != sizeof(yes))
+            return arg;
+        close(e.fd);
+    }
+    return arg;
+}
+
+int main(void)
+{
+    int fd = open("first.so", O_RDONLY);
+    void *code = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    pthread_t t;
+
+    close(fd);
+    asked = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC, O_RDONLY);
+    if (asked < 0 || fanotify_mark(asked, FAN_MARK_ADD, FAN_OPEN_PERM, AT_FDCWD, "first.so"))
+        return 77;
+    pthread_create(&t, NULL, answer, NULL);
+    puts(mprotect(code, 4096, PROT_READ | PROT_EXEC) ? "refused" : "executable");
+    fflush(stdout);
+    _exit(0);
+}
+END
+    gcc -O1 -o asked asked.c -pthread
+    library first 10
+    ./asked && status=0 || status=$?
+    [ $status != 77 ] || skip "needs root, and a kernel with permission events of fanotify"
+    for mode in '' --cache-sim=no --calls=yes; do
+        timeout -k 5 60 "$BUILD/bin/quern" run -q $mode -o out ./asked > said 2>&1 && status=0 || status=$?
+        same "$status $(cat said)" "0 executable"
+    done
+}

@@ -111,12 +111,55 @@ static struct modules_times times; // of the file
 
 static char taken[256]; // the files that modules.c was asked to hold
 
-struct modules_times modules_hold(struct vmmapfile_line *l, bool deleted)
+static bool known;                   // files need not be looked up
+static void (*meanwhile)(void);      // what another thread does while a file is looked up
+static u32 looked, open_looks, used; // how often; not closed; passed on
+static bool waits_for_look;
+
+static void want(void)
+{
+    vmmap_gap(0x1000, CLIENT);
+}
+
+bool modules_known(struct vmmapfile_line *l)
+{
+    (void)l;
+    try_other();
+    return known;
+}
+
+// No other thread waits for it.
+void modules_look(struct vmmapfile_line *l, bool deleted, struct modules_found *out)
 {
     kept_deleted = deleted;
+    looked++;
+    open_looks++;
+    waits_for_look |= waiter_waits(want);
+    waiter_end();
+    if (strchr(l->path, '/'))
+        *strrchr(l->path, '/') = '|'; // it corrects the path
+    *out = (struct modules_found){ .fd = (int)looked, .times = times };
+    if (meanwhile)
+        meanwhile();
+}
+
+void modules_looked(struct modules_found *found)
+{
+    assert_true(found->fd >= 0);
+    found->fd = -1;
+    open_looks--;
+}
+
+struct modules_times modules_hold(struct vmmapfile_line *l, const struct modules_found *found)
+{
+    try_other();
+    assert_int_equal(!found, known);
+    used = found ? (u32)found->fd : 0;
     snprintf(taken + strlen(taken), sizeof(taken) - strlen(taken), "%s%s ", l->path,
-             deleted ? "!" : "");
-    return times;
+             !found         ? "?"
+             : kept_deleted ? "!"
+                            : "");
+    return found ? found->times : times;
 }
 
 void modules_hold_mapped(int fd, const struct k_stat *st)
@@ -159,7 +202,9 @@ static int setup(void **state)
     waiter_end();
     cache = CACHE;
     vmmap_remove(0, 1ul << 63);
-    lines = asked = records = 0;
+    lines = asked = records = looked = open_looks = 0;
+    known = waits_for_look = false;
+    meanwhile = NULL;
     memset(dropped, 0, sizeof(dropped));
     memset(recorded, 0, sizeof(recorded));
     return 0;
@@ -273,8 +318,7 @@ static void test_dropped(void **state)
     assert_string_equal(what_was_dropped(), "400000-402000 ");
     vmmap_move(CLIENT, end, CLIENT + 0x10000, end + 0x10000, false);
     assert_string_equal(what_was_dropped(), "400000-402000 410000-412000 ");
-    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ,
-                 VMMAP_WRITTEN | VMMAP_ASKED);
+    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ, VMMAP_WRITTEN);
     assert_false(vmmap_find(CLIENT, &info));
     vmmap_move(CLIENT + 0x10000, end + 0x10000, CLIENT, end, true);
     assert_string_equal(what_was_dropped(), "");
@@ -286,8 +330,7 @@ static void test_dropped(void **state)
     assert_true(vmmap_find_code(CLIENT + 0x1000, &info));
     vmmap_remove(CLIENT, end);
     assert_string_equal(what_was_dropped(), "400000-402000 ");
-    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ,
-                 VMMAP_WRITTEN | VMMAP_ASKED);
+    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ, VMMAP_WRITTEN);
 }
 
 static const char *what_was_held(void)
@@ -297,6 +340,21 @@ static const char *what_was_held(void)
     memcpy(last, taken, sizeof(last));
     memset(taken, 0, sizeof(taken));
     return last;
+}
+
+// As the system call does. Its result: where the search has ended.
+static u64 protect_executable(u64 at, u64 end)
+{
+    struct modules_found found;
+    struct vmmap_file file;
+
+    vmmap_protect(at, end, READ | EXEC);
+    while (vmmap_next_file(&at, end, &file)) {
+        modules_look(&file.line, file.deleted, &found);
+        vmmap_hold_file(&file, &found);
+        modules_looked(&found);
+    }
+    return at;
 }
 
 // The file of a mapping that is made executable, once; both files of two mappings in one entry.
@@ -315,20 +373,30 @@ static void test_held(void **state)
     vmmap_add(CLIENT + 0x4000, CLIENT + 0x5000, READ, VMMAP_ANON);
     vmmap_protect(CLIENT, CLIENT + 0x1000, READ | WRITE);
     assert_string_equal(what_was_held(), "");
-    vmmap_protect(CLIENT, CLIENT + 0x1000, READ | EXEC);
-    assert_string_equal(what_was_held(), "/lib/x ");
+    protect_executable(CLIENT, CLIENT + 0x1000);
+    assert_string_equal(what_was_held(), "/lib|x ");
     assert_int_equal(asked, 1);
     vmmap_protect(CLIENT, CLIENT + 0x1000, READ);
-    vmmap_protect(CLIENT, CLIENT + 0x1000, READ | EXEC);
+    protect_executable(CLIENT, CLIENT + 0x1000);
     assert_string_equal(what_was_held(), "");
-    vmmap_protect(CLIENT + 0x1000, CLIENT + 0x5000, READ | EXEC);
-    assert_string_equal(what_was_held(), "/lib/x /lib/y! ");
+    protect_executable(CLIENT + 0x1000, CLIENT + 0x5000);
+    assert_string_equal(what_was_held(), "/lib|x /lib|y! ");
     assert_int_equal(asked, 3);
     // The file of executed code is held since its record was made.
     vmmap_add(CLIENT, CLIENT + 0x2000, READ, 0);
     assert_true(vmmap_find_code(CLIENT, &info));
-    vmmap_protect(CLIENT, CLIENT + 0x2000, READ | EXEC);
+    protect_executable(CLIENT, CLIENT + 0x2000);
     assert_string_equal(what_was_held(), "");
+    // One that is held already is not looked up.
+    vmmap_add(CLIENT, CLIENT + 0x2000, READ, 0);
+    known = true;
+    looked = 0;
+    assert_int_equal(protect_executable(CLIENT, CLIENT + 0x2000), CLIENT + 0x2000);
+    known = false;
+    protect_executable(CLIENT, CLIENT + 0x2000);
+    assert_int_equal(looked, 0);
+    assert_false(waits_for_look);
+    what_was_held();
     what_was_dropped();
 }
 
@@ -455,11 +523,11 @@ static void test_records(void **state)
     assert_string_equal(recorded, "401000-402000 2000 801 0 '[heap]' 2 0 0");
     assert_int_equal(SPOOL_MAP_ANON, 2);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x2000), 2);
-    assert_string_equal(recorded, "402000-403000 2000 801 5 '/lib/gone.so' 12 0 0");
+    assert_string_equal(recorded, "402000-403000 2000 801 5 '/lib|gone.so' 12 0 0");
     assert_int_equal(SPOOL_MAP_DELETED | SPOOL_MAP_LOST, 12);
     assert_true(kept_deleted);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x3000), 3);
-    assert_string_equal(recorded, "403000-404000 2000 801 5 '/lib/no such file' 0 0 0");
+    assert_string_equal(recorded, "403000-404000 2000 801 5 '/lib|no such file' 0 0 0");
     assert_false(kept_deleted);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x4000), 4);
     assert_string_equal(recorded, "404000-405000 2000 801 5 ' (deleted)' 0 0 0");
@@ -508,17 +576,68 @@ static void test_times(void **state)
     line[2].flags = VMMAP_SHARED;
     times = (struct modules_times){ 12, 34 };
     vmmap_spool_map(CLIENT);
-    assert_string_equal(recorded, "400000-401000 2000 801 5 '/lib/x.so' 0 12 34");
+    assert_string_equal(recorded, "400000-401000 2000 801 5 '/lib|x.so' 0 12 34");
     vmmap_spool_map(CLIENT + 0x1000);
-    assert_string_equal(recorded, "401000-402000 2000 801 5 '/lib/x.so' 4 12 34");
+    assert_string_equal(recorded, "401000-402000 2000 801 5 '/lib|x.so' 4 12 34");
     times = (struct modules_times){ 0, 0 };
     vmmap_spool_map(CLIENT + 0x2000);
-    assert_string_equal(recorded, "402000-403000 2000 801 5 '/memfd:x' 4 0 0");
+    assert_string_equal(recorded, "402000-403000 2000 801 5 '|memfd:x' 4 0 0");
 }
 
-static void want(void)
+// Another file is mapped there while the first one is looked up.
+static void replace(void)
 {
-    vmmap_gap(0x1000, CLIENT);
+    meanwhile = NULL;
+    lines = 0;
+    kernel_has(CLIENT, CLIENT + 0x1000, READ, 6, "/lib/other.so (deleted)");
+}
+
+static void unmap(void)
+{
+    meanwhile = NULL;
+    lines = 0;
+}
+
+static void record_it(void)
+{
+    meanwhile = NULL;
+    vmmap_spool_map(CLIENT);
+}
+
+// A file is looked up without the lock, and not at all if it is known. What is found is used for
+// that mapping alone, and closed.
+static void test_looked_up(void **state)
+{
+    (void)state;
+    times = (struct modules_times){ 12, 34 };
+    kernel_has(CLIENT, CLIENT + 0x1000, READ, 5, "/lib/x.so");
+    vmmap_spool_map(CLIENT);
+    assert_string_equal(recorded, "400000-401000 2000 801 5 '/lib|x.so' 0 12 34");
+    assert_int_equal(looked, 1);
+    assert_int_equal(used, 1);
+    known = true;
+    vmmap_spool_map(CLIENT);
+    assert_string_equal(recorded, "400000-401000 2000 801 5 '/lib/x.so' 0 12 34");
+    assert_int_equal(looked, 1);
+    known = false;
+    meanwhile = replace;
+    vmmap_spool_map(CLIENT);
+    assert_string_equal(recorded, "400000-401000 2000 801 6 '/lib|other.so' 4 12 34");
+    assert_int_equal(looked, 3);
+    assert_int_equal(used, 3);
+    meanwhile = unmap;
+    vmmap_spool_map(CLIENT);
+    assert_string_equal(recorded, "400000-401000 0 0 0 '' 2 0 0");
+    assert_int_equal(looked, 4);
+    // Another thread has made the record.
+    vmmap_add(CLIENT, CLIENT + 0x1000, READ, 0);
+    kernel_has(CLIENT, CLIENT + 0x1000, READ, 5, "/lib/x.so");
+    meanwhile = record_it;
+    records = 40;
+    assert_int_equal(vmmap_spool_map(CLIENT), 40);
+    assert_int_equal(records, 41);
+    assert_int_equal(open_looks, 0);
+    assert_false(waits_for_look);
 }
 
 // One thread at a time uses the set and the kernel's buffer.
@@ -565,7 +684,7 @@ int main(void)
         cmocka_unit_test_setup(test_engine, setup),     cmocka_unit_test_setup(test_room, setup),
         cmocka_unit_test_setup(test_learn, setup),      cmocka_unit_test_setup(test_records, setup),
         cmocka_unit_test_setup(test_one_record, setup), cmocka_unit_test_setup(test_times, setup),
-        cmocka_unit_test_setup(test_locked, setup),
+        cmocka_unit_test_setup(test_looked_up, setup),  cmocka_unit_test_setup(test_locked, setup),
     };
 
     return cmocka_run_group_tests_name("codecache/vmmap", tests, NULL, NULL);

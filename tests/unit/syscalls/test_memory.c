@@ -91,6 +91,45 @@ void vmmap_hold(int fd, const struct k_stat *st)
     tell("kept", base, base, fd < 0 ? " no descriptor" : "");
 }
 
+static u32 to_hold, looks; // files that mprotect makes executable; looked up so far
+
+bool vmmap_next_file(u64 *at, u64 end, struct vmmap_file *out)
+{
+    assert_int_equal(blocking, 0);
+    if (!to_hold)
+        return false;
+    to_hold--;
+    looks = 0;
+    tell("file", *at, end, "");
+    *at += 4096;
+    out->deleted = true;
+    return true;
+}
+
+// The first time it may take long.
+void modules_look(struct vmmapfile_line *l, bool deleted, struct modules_found *out)
+{
+    (void)l;
+    assert_true(deleted);
+    assert_int_equal(blocking, looks == 0);
+    looks++;
+    out->fd = 40 + (int)looks;
+}
+
+void modules_looked(struct modules_found *found)
+{
+    assert_int_equal(blocking, found->fd == 41);
+    found->fd = -1;
+}
+
+void vmmap_hold_file(struct vmmap_file *file, const struct modules_found *found)
+{
+    assert_true(file->deleted);
+    assert_int_equal(blocking, 0);
+    assert_int_equal(found->fd, 42);
+    tell("held", base, base, "");
+}
+
 static u64 gap, gaps_len; // what is free below the place that was asked for, and how much was asked
 static u64 next_gap;      // once the map knows what was in the way
 
@@ -344,8 +383,16 @@ static void test_munmap_and_mprotect(void **state)
     (void)state;
     assert_int_equal(call(SYS_mprotect, page(1), 8192, PROT_READ | PROT_EXEC, 0, 0), 0);
     assert_string_equal(told, "protect 1-3 x"); // code there stays valid
+    // Files of both pages are looked up, twice each, and held.
+    to_hold = 2;
+    assert_int_equal(call(SYS_mprotect, page(1), 8192, PROT_READ | PROT_EXEC, 0, 0), 0);
+    assert_string_equal(told, "protect 1-3 x, file 1-3, held 0-0, file 2-3, held 0-0");
+    assert_int_equal(looks, 2);
+    to_hold = 1;
     assert_int_equal(call(SYS_mprotect, page(1), 4096, PROT_READ | PROT_WRITE, 0, 0), 0);
-    assert_string_equal(told, "before 1-2, protect 1-2 w");
+    assert_string_equal(told, "before 1-2, protect 1-2 w"); // none for what is not executable
+    assert_int_equal(to_hold, 1);
+    to_hold = 0;
     assert_int_equal(call(SYS_mprotect, page(2), 1, PROT_READ, 0, 0), 0);
     assert_string_equal(told, "before 2-3, protect 2-3 r");
     assert_int_equal(call(SYS_munmap, page(2), 1, 0, 0, 0), 0);
