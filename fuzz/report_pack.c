@@ -40,7 +40,7 @@ static void compare_lines(struct core *c, const struct quern_profile *p)
     if (detail_places(c, CORE_NONE, CORE_NONE, DETAIL_LINE, NULL, &d) < 0)
         abort();
     for (size_t i = 0; i < d->count; i++)
-        sum += d->counts[i * CORE_SIDES * d->events];
+        sum += d->counts[i * d->sides * d->events];
     if (sum != quern_profile_totals(p)[0])
         abort();
     detail_free(d);

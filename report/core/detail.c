@@ -14,6 +14,7 @@ void detail_free(struct detail *d)
 {
     if (!d)
         return;
+    heap_put(d->slot);
     heap_put(d->row);
     heap_put(d->counts);
     heap_put(d->event);
@@ -24,6 +25,8 @@ static struct detail *detail_new(const struct core *c, const struct formula *f)
 {
     struct detail *d = heap_get(sizeof(*d));
 
+    if (d)
+        d->sides = c->has & CORE_HAS_BASE ? CORE_SIDES : 1;
     if (!d || !(d->event = heap_array(c->events, sizeof(*d->event)))) {
         heap_put(d);
         return NULL;
@@ -42,7 +45,7 @@ static struct detail *detail_new(const struct core *c, const struct formula *f)
 // A new row with its counts zero; NULL: no memory.
 static struct detail_row *add_row(struct detail *d)
 {
-    size_t each = (size_t)CORE_SIDES * d->events;
+    size_t each = (size_t)d->sides * d->events;
 
     if (!heap_room(d->row, d->count, d->cap))
         return NULL;
@@ -59,10 +62,10 @@ static struct detail_row *add_row(struct detail *d)
 
 static core_count *counts_at(const struct detail *d, size_t row, unsigned side)
 {
-    return d->events ? d->counts + (row * CORE_SIDES + side) * d->events : NULL; // jumps have none
+    return d->events ? d->counts + (row * d->sides + side) * d->events : NULL; // jumps have none
 }
 
-// ---- Summing equal rows ----
+// ---- Sorting rows ----
 
 static int order64(uint64_t a, uint64_t b)
 {
@@ -101,57 +104,137 @@ static uint64_t add_calls(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-// Sorts the rows and sums equal ones.
+static void copy_row(struct detail *d, struct detail_row *row, core_count *counts, size_t from)
+{
+    size_t each = (size_t)d->sides * d->events;
+
+    *row = d->row[from];
+    if (each)
+        core_copy(counts, d->counts + from * each, each * sizeof(*counts));
+}
+
+// Moves rows to their places, one cycle of the permutation after another: row from[i] becomes row
+// i. `spare` has space for the counts of a row.
+static void move_rows(struct detail *d, uint32_t *from, core_count *spare)
+{
+    size_t each = (size_t)d->sides * d->events;
+
+    for (size_t i = 0; i < d->count; i++) {
+        struct detail_row row;
+        size_t to = i, next;
+        if (from[i] == CORE_NONE || from[i] == i)
+            continue;
+        copy_row(d, &row, spare, i);
+        for (; (next = from[to]) != i; to = next) {
+            copy_row(d, &d->row[to], each ? d->counts + to * each : NULL, next);
+            from[to] = CORE_NONE;
+        }
+        from[to] = CORE_NONE;
+        d->row[to] = row;
+        if (each)
+            core_copy(d->counts + to * each, spare, each * sizeof(*spare));
+    }
+}
+
+// Sorts the rows. In their place: with all events no list of the core takes more memory.
 static int settle(struct detail *d)
 {
-    struct detail sum = *d;
     size_t n = d->count;
     uint32_t *a = heap_array(n, sizeof(*a)), *b = heap_array(n, sizeof(*b));
+    core_count *spare = heap_array((size_t)d->sides * d->events, sizeof(*spare));
+    bool ok = a && b && spare;
 
-    sum.row = NULL;
-    sum.counts = NULL;
-    sum.count = sum.cap = sum.counts_cap = 0;
-    if (!a || !b || n >= UINT32_MAX)
-        goto fail;
-    for (size_t i = 0; i < n; i++)
+    heap_put(d->slot);
+    d->slot = NULL;
+    for (size_t i = 0; ok && i < n; i++)
         a[i] = (uint32_t)i;
-    for (size_t width = 1; width < n; width *= 2) {
+    for (size_t width = 1; ok && width < n; width *= 2) {
         merge_runs(d, a, b, width);
         uint32_t *swap = a;
         a = b;
         b = swap;
     }
-    for (size_t i = 0; i < n; i++) {
-        const struct detail_row *from = &d->row[a[i]];
-        struct detail_row *to = sum.count ? &sum.row[sum.count - 1] : NULL;
-        if (!to || order_rows(to, from) != 0) {
-            if (!(to = add_row(&sum)))
-                goto fail;
-            *to = *from;
-            for (int s = 0; s < CORE_SIDES; s++)
-                to->calls[s] = to->followed[s] = 0;
-        }
-        for (unsigned s = 0; s < CORE_SIDES; s++) {
-            core_count *into = counts_at(&sum, sum.count - 1, s), *v = counts_at(d, a[i], s);
-            to->calls[s] = add_calls(to->calls[s], from->calls[s]);
-            to->followed[s] = add_calls(to->followed[s], from->followed[s]);
-            for (uint32_t e = 0; e < d->events; e++)
-                into[e] = column_sum(into[e], v[e]);
-        }
-    }
+    if (ok)
+        move_rows(d, a, spare);
     heap_put(a);
     heap_put(b);
-    heap_put(d->row);
-    heap_put(d->counts);
-    *d = sum;
-    return 0;
+    heap_put(spare);
+    return ok ? 0 : CORE_MEMORY;
+}
 
-fail:
-    heap_put(a);
-    heap_put(b);
-    heap_put(sum.row);
-    heap_put(sum.counts);
-    return CORE_MEMORY;
+// ---- Equal rows ----
+
+static uint64_t hash_of(const struct detail_row *row)
+{
+    const uint64_t part[] = { (uint64_t)row->func << 32 | row->file,
+                              (uint64_t)row->callee << 32 | row->to_file,
+                              row->line,
+                              row->addr,
+                              row->to_line,
+                              row->to_addr };
+    uint64_t h = 0;
+
+    for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++) {
+        h = (h ^ part[i]) * 0x9e3779b97f4a7c15u; // 2^64 / the golden ratio
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+// Where a row is, or would be: the slot has its number + 1, or 0.
+static uint32_t *slot_of(const struct detail *d, const struct detail_row *row)
+{
+    size_t at = (size_t)hash_of(row) & (d->slots - 1);
+
+    while (d->slot[at] && order_rows(&d->row[d->slot[at] - 1], row) != 0)
+        at = (at + 1) & (d->slots - 1);
+    return &d->slot[at];
+}
+
+static bool more_slots(struct detail *d)
+{
+    size_t slots = d->slots ? d->slots * 2 : 64;
+    uint32_t *slot = heap_array(slots, sizeof(*slot));
+
+    if (!slot || d->count >= UINT32_MAX - 1) {
+        heap_put(slot);
+        return false;
+    }
+    heap_put(d->slot);
+    d->slot = slot;
+    d->slots = slots;
+    for (size_t i = 0; i < d->count; i++)
+        *slot_of(d, &d->row[i]) = (uint32_t)i + 1;
+    return true;
+}
+
+// The row that is equal, to which calls are added, or a new one. Equal ones are summed as they are
+// read: a line has several instructions and is in all functions that it was inlined into, and each
+// row has the counts of all events. NULL: no memory.
+static struct detail_row *row_for(struct detail *d, const struct detail_row *row)
+{
+    struct detail_row *to = d->count ? &d->row[d->last] : NULL;
+
+    if (!to || order_rows(to, row) != 0) { // most often the previous one
+        if (d->count >= d->slots / 2 && !more_slots(d))
+            return NULL;
+        uint32_t *slot = slot_of(d, row);
+        if (!*slot) {
+            if (!(to = add_row(d)))
+                return NULL;
+            *to = *row;
+            *slot = (uint32_t)d->count;
+            d->last = d->count - 1;
+            return to;
+        }
+        d->last = *slot - 1;
+        to = &d->row[d->last];
+    }
+    for (int s = 0; s < CORE_SIDES; s++) {
+        to->calls[s] = add_calls(to->calls[s], row->calls[s]);
+        to->followed[s] = add_calls(to->followed[s], row->followed[s]);
+    }
+    return to;
 }
 
 // ---- Walking a section ----
@@ -356,18 +439,14 @@ static int read_function(struct walk *w, struct detail *d, const struct wish *wi
         if (rc < 0)
             return rc;
         bool wanted = wish->file == CORE_NONE || row.file == wish->file;
-        struct detail_row *to = wanted ? add_row(d) : NULL;
-        if (wanted && !to)
+        blur(&row, wish->by);
+        if (wanted && !row_for(d, &row))
             return CORE_MEMORY;
-        if (to) {
-            blur(&row, wish->by);
-            *to = row;
-        }
-        core_count *v = to ? counts_at(d, d->count - 1, w->s->side) : NULL;
+        core_count *v = wanted ? counts_at(d, d->last, w->s->side) : NULL;
         for (uint32_t e = 0; e < d->events; e++) {
             core_count x = remainder && i == n - 1 ? rest[e] : counts_next(&w->counts[e]);
             if (v)
-                v[e] = x;
+                v[e] = column_sum(v[e], x);
             if (remainder && i < n - 1)
                 rest[e] = column_sum(rest[e], x == CORE_COUNT_MIN ? CORE_COUNT_MAX : -x);
         }
@@ -508,11 +587,8 @@ static int read_jumps(struct core *c, const struct section *s, uint32_t func, st
             bytes_skip(&column[i], skip);
     uint64_t line = c->line[func], addr = c->addr[func];
     for (uint32_t i = 0; i < n && !b.bad; i++) {
-        struct detail_row *row = add_row(d);
-        if (!row)
-            return CORE_MEMORY;
+        struct detail_row at = { .func = func }, *row = &at;
         uint32_t file;
-        *row = (struct detail_row){ .func = func };
         row->callee = bytes_ref(&column[TO_FUNC], c->funcs);
         if (row->callee == CORE_NONE)
             row->callee = func;
@@ -532,6 +608,8 @@ static int read_jumps(struct core *c, const struct section *s, uint32_t func, st
         row->followed[s->side] = bytes_u(&column[FOLLOWED]);
         for (int k = 0; k < 10; k++)
             b.bad |= column[k].bad;
+        if (!row_for(d, row))
+            return CORE_MEMORY;
     }
     return b.bad ? CORE_DAMAGED : 0;
 }
@@ -568,12 +646,12 @@ int detail_jumps(struct core *c, uint32_t func, struct detail **out)
 static struct value side_value(const struct detail *d, struct formula *f, unsigned side, size_t row)
 {
     core_count *counts = formula_counts(f);
-    const core_count *v = counts_at(d, row, side);
+    const core_count *v = side < d->sides ? counts_at(d, row, side) : NULL;
     uint32_t event;
 
     for (uint32_t i = 0; (event = formula_needs(f, i)) != CORE_NONE; i++) {
         counts[i] = 0;
-        for (uint32_t e = 0; e < d->events; e++)
+        for (uint32_t e = 0; v && e < d->events; e++)
             if (d->event[e] == event)
                 counts[i] = v[e];
     }

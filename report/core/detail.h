@@ -23,8 +23,12 @@ struct detail {
     size_t count, cap;
     core_count *counts; // [row][side][event]: counted events in the order of `event`
     size_t counts_cap;
+    uint32_t sides;  // 1: without a base
     uint32_t *event; // which counted events there are
     uint32_t events;
+    // While it is read: row numbers + 1 by the hash of the row; the row that was found last.
+    uint32_t *slot;
+    size_t slots, last;
 };
 
 // The key by which costs are summed. DETAIL_ALIGN, with DETAIL_LINE: a line of

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// report/core/detail.c: lines of two versions of a source, aligned.
+// report/core/detail.c: lines of two versions of a source, aligned; rows that are summed while they
+// are read.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
+#include "report/core/costs.h"
 #include "report/core/detail.h"
 #include "tests/unit/report/unpack.h"
 
@@ -130,9 +133,83 @@ static void not_aligned(void **state)
     load_free(c);
 }
 
+enum { FUNCS = 100, PLACES = 30 };
+
+// AddressSanitizer's, whose header Debian's gcc lacks.
+int __sanitizer_install_malloc_and_free_hooks(void (*get)(const volatile void *, size_t),
+                                              void (*put)(const volatile void *));
+
+static size_t largest; // allocation
+
+static void note_size(const volatile void *block, size_t size)
+{
+    (void)block;
+    largest = size > largest ? size : largest;
+}
+
+static void note_nothing(const volatile void *block)
+{
+    (void)block;
+}
+
+// 100 functions with 30 instructions each in the same three lines: instruction i of line 3 - i % 3
+// costs i. By line 0 + 3 + ... + 27 = 135, 145 and 155 for each function. There is never space for
+// as many rows as there are instructions: in the page that took hundreds of megabytes.
+static void summed(void **state)
+{
+    struct quern_profile *p = quern_profile_new();
+    const char *events[] = { "Ir" };
+    struct detail *d;
+
+    (void)state;
+    quern_profile_set_events(p, events, 1);
+    uint32_t file = quern_profile_string(p, "a.h", -1);
+    for (uint64_t f = 0; f < FUNCS; f++) {
+        char name[8];
+        snprintf(name, sizeof(name), "f%u", (unsigned)f);
+        uint32_t func = quern_profile_func(p, QUERN_NONE, file, quern_profile_string(p, name, -1));
+        for (uint64_t i = 0; i < PLACES; i++)
+            quern_profile_add_cost(
+                p,
+                &(struct quern_site){
+                    .func = func, .file = file, .line = 3 - i % 3, .addr = f * 100 + i },
+                &i, 1);
+    }
+    struct pack *k = pack_everything(p, NULL);
+    struct core *c = unpack(k);
+    assert_non_null(c);
+    assert_int_equal(link_edges(c), 0);
+    assert_int_equal(costs_self(c, 0, 0), 0);
+    assert_true(__sanitizer_install_malloc_and_free_hooks(note_size, note_nothing) != 0);
+    largest = 0;
+    assert_int_equal(detail_places(c, CORE_NONE, CORE_NONE, DETAIL_LINE, NULL, &d), 0);
+    assert_in_range(largest, 1, 64 * sizeof(struct detail_row));
+    assert_int_equal(d->count, 3);
+    assert_int_equal(d->sides, 1); // no memory for a base that is not there
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(d->row[i].line, i + 1);
+        assert_true(d->counts[i] == FUNCS * (155 - 10 * (core_count)i));
+    }
+    detail_free(d);
+    // By function and line: in the order of the functions, which are numbered by cost, then name.
+    assert_int_equal(detail_places(c, CORE_NONE, CORE_NONE, DETAIL_LINE | DETAIL_FUNC, NULL, &d),
+                     0);
+    assert_int_equal(d->count, 3 * FUNCS);
+    for (size_t i = 0; i < d->count; i++) {
+        assert_int_equal(d->row[i].func, i / 3);
+        assert_int_equal(d->row[i].line, i % 3 + 1);
+        assert_true(d->counts[i] == 155 - 10 * (core_count)(i % 3));
+    }
+    detail_free(d);
+    load_free(c);
+    pack_free(k);
+    quern_profile_free(p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(aligned), cmocka_unit_test(not_aligned) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(aligned), cmocka_unit_test(not_aligned),
+                                        cmocka_unit_test(summed) };
 
     return cmocka_run_group_tests_name("detail", tests, NULL, NULL);
 }

@@ -102,13 +102,13 @@ static void compare_lines(struct core *c, unsigned side, struct quern_profile *p
                 continue;
             hits++;
             for (uint32_t e = 0; e < c->events; e++)
-                d->counts[(i * 2 + side) * d->events + e] -= rec.counts[e];
+                d->counts[(i * d->sides + side) * d->events + e] -= rec.counts[e];
         }
         assert_int_equal(hits, 1);
     }
     for (size_t i = 0; i < d->count; i++)
         for (uint32_t e = 0; e < c->events; e++)
-            assert_true(d->counts[(i * 2 + side) * d->events + e] == 0);
+            assert_true(d->counts[(i * d->sides + side) * d->events + e] == 0);
     quern_cursor_free(cursor);
     detail_free(d);
 }
@@ -295,7 +295,7 @@ static void parts(void **state)
             self += column_get(&c->self[0][0], f);
         assert_int_equal(detail_places(c, CORE_NONE, CORE_NONE, DETAIL_LINE, NULL, &d), 0);
         for (size_t r = 0; r < d->count; r++)
-            lines += d->counts[r * 2 * d->events];
+            lines += d->counts[r * d->sides * d->events];
         assert_true(self == costs_total(c, 0, 0));
         assert_true(lines == self);
         sum += self;
@@ -338,7 +338,7 @@ static void giant(void **state)
     for (size_t i = 0; i < d->count; i++) {
         assert_int_equal(d->row[i].line, i + 1);
         for (uint32_t e = 0; e < 13; e++)
-            assert_true(d->counts[i * 2 * 13 + e] == (core_count)UINT64_MAX - e);
+            assert_true(d->counts[i * d->sides * 13 + e] == (core_count)UINT64_MAX - e);
     }
     detail_free(d);
     assert_int_equal(costs_self(c, 0, 12), 0);
