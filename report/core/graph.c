@@ -35,9 +35,15 @@ static inline bool is_there(const struct side_graph *g, uint32_t e)
     return g->there[e / 8] >> e % 8 & 1;
 }
 
+struct frame {
+    uint32_t func, index, next; // `next`: the edge to look at
+};
+
+// `low` by function: 0 before the first visit; CORE_NONE once its cycle is known. In one array, since
+// most of the time is the wait for the memory of the callee of each edge.
 struct tarjan {
-    uint32_t *index, *low, *stack, *todo, *next;
-    uint8_t *on;
+    uint32_t *low, *stack;
+    struct frame *todo;
 };
 
 static void walk(const struct core *c, struct side_graph *g, struct tarjan *t)
@@ -45,41 +51,38 @@ static void walk(const struct core *c, struct side_graph *g, struct tarjan *t)
     uint32_t sp = 0, tp = 0, counter = 0;
 
     for (uint32_t root = 0; root < c->funcs; root++) {
-        if (t->index[root])
-            continue;
-        t->todo[tp++] = root;
-        while (tp > 0) {
-            uint32_t f = t->todo[tp - 1];
-            if (!t->index[f]) {
-                t->index[f] = t->low[f] = ++counter;
-                t->stack[sp++] = f;
-                t->on[f] = 1;
-                t->next[f] = c->callee_first[f];
+        uint32_t enter = t->low[root] ? CORE_NONE : root;
+        while (enter != CORE_NONE || tp > 0) {
+            if (enter != CORE_NONE) {
+                t->todo[tp++] = (struct frame){ enter, ++counter, c->callee_first[enter] };
+                t->low[enter] = counter;
+                t->stack[sp++] = enter;
+                enter = CORE_NONE;
             }
-            bool deeper = false;
-            while (!deeper && t->next[f] < c->callee_first[f + 1]) {
-                uint32_t e = t->next[f]++, to = c->edge_callee[e];
-                if (!is_there(g, e))
-                    continue;
-                if (!t->index[to]) {
-                    t->todo[tp++] = to;
-                    deeper = true;
-                } else if (t->on[to]) {
-                    t->low[f] = core_min32(t->low[f], t->index[to]);
-                }
+            struct frame *at = &t->todo[tp - 1];
+            uint32_t f = at->func, e = at->next, end = c->callee_first[f + 1], low = t->low[f];
+            // The edge to a callee that is entered is looked at again when that is done.
+            while (e < end && enter == CORE_NONE) {
+                uint32_t of = is_there(g, e) ? t->low[c->edge_callee[e]] : CORE_NONE;
+                if (!of)
+                    enter = c->edge_callee[e];
+                else
+                    e++;
+                low = of ? core_min32(low, of) : low;
             }
-            if (deeper)
+            at->next = e;
+            t->low[f] = low;
+            if (enter != CORE_NONE)
                 continue;
-            if (t->low[f] == t->index[f]) {
-                uint32_t number = t->stack[sp - 1] == f ? 0 : ++g->cycles, member;
-                do {
-                    member = t->stack[--sp];
-                    t->on[member] = 0;
-                    g->cycle[member] = number;
-                } while (member != f);
-            }
-            if (--tp > 0)
-                t->low[t->todo[tp - 1]] = core_min32(t->low[t->todo[tp - 1]], t->low[f]);
+            tp--;
+            if (low != at->index)
+                continue;
+            uint32_t number = t->stack[sp - 1] == f ? 0 : ++g->cycles, member;
+            do {
+                member = t->stack[--sp];
+                t->low[member] = CORE_NONE;
+                g->cycle[member] = number;
+            } while (member != f);
         }
     }
 }
@@ -121,23 +124,17 @@ int graph_cycles(struct core *c, unsigned side)
     g->cycles = 0;
     if (!c->no_cycles) {
         struct tarjan t = {
-            .index = heap_array(c->funcs, 4),
-            .low = heap_array(c->funcs, 4),
-            .stack = heap_array(c->funcs, 4),
-            .todo = heap_array(c->funcs, 4),
-            .next = heap_array(c->funcs, 4),
-            .on = heap_array(c->funcs, 1),
+            .low = heap_array(c->funcs, sizeof(*t.low)),
+            .stack = heap_array(c->funcs, sizeof(*t.stack)),
+            .todo = heap_array(c->funcs, sizeof(*t.todo)),
         };
-        if (t.index && t.low && t.stack && t.todo && t.next && t.on)
+        if (t.low && t.stack && t.todo)
             walk(c, g, &t);
         else
             rc = CORE_MEMORY;
-        heap_put(t.index);
         heap_put(t.low);
         heap_put(t.stack);
         heap_put(t.todo);
-        heap_put(t.next);
-        heap_put(t.on);
     }
     if (rc == 0)
         rc = find_inside(c, g);

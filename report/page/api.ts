@@ -360,8 +360,9 @@ export class Api {
 
   // Without start-up frames, or with the first of them only.
   private fold(rows: Uint32Array, how: Filter["startup"]): Uint32Array {
+    if (!how) return rows;
     const { mask, count } = this.startup();
-    if (!count || !how) return rows;
+    if (!count) return rows;
     const rest = rows.filter((f) => mask[f] === 0);
     if (!rest.length || rest.length === rows.length) return rows;
     if (how === "none") return rest;
