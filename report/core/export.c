@@ -15,6 +15,7 @@
 #include "report/core/layered.h"
 #include "report/core/link.h"
 #include "report/core/load.h"
+#include "report/core/names.h"
 #include "report/core/reach.h"
 #include "report/core/rows.h"
 #include "report/core/select.h"
@@ -346,6 +347,16 @@ uint32_t EXPORT(string_of)(const struct core *c, const uint8_t *text, uint32_t s
 uint32_t string_of(const struct core *c, const uint8_t *text, uint32_t size)
 {
     return rows_string(c, text, size);
+}
+
+// *rc is their number, or an error.
+uint32_t *EXPORT(alike)(struct core *c, uint32_t string, int *rc);
+uint32_t *alike(struct core *c, uint32_t string, int *rc)
+{
+    uint32_t *list;
+
+    *rc = (int)names_alike(c, string, &list);
+    return list;
 }
 
 // how: 1: descending, 2: whatever the sign

@@ -79,13 +79,12 @@ void load_free(struct core *c)
         heap_put(c->edge[s]);
         heap_put(c->inclusive[s]);
     }
-    void *rest[] = { c->block,        c->block_size,  c->event,
-                     c->part,         c->total,       c->pool,
-                     c->string_at,    c->string_size, c->string_rank,
-                     c->object,       c->file,        c->name,
-                     c->line,         c->addr,        c->site_edge,
-                     c->callee_first, c->edge_caller, c->edge_callee,
-                     c->caller_first, c->caller_edge, c };
+    void *rest[] = { c->block,       c->block_size,  c->event,        c->part,
+                     c->total,       c->pool,        c->string_at,    c->string_size,
+                     c->string_rank, c->object,      c->file,         c->name,
+                     c->line,        c->addr,        c->site_edge,    c->callee_first,
+                     c->edge_caller, c->edge_callee, c->caller_first, c->caller_edge,
+                     c->alike.hash,  c->alike.next,  c->alike.first,  c };
     for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++)
         heap_put(rest[i]);
 }

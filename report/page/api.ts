@@ -90,7 +90,6 @@ export interface GraphPicture {
 const BOXES = 5000; // functions of a treemap
 const ABOVE = 0xfffffffe; // a graph's other callers
 const LOOKED = 60;  // of the hottest lines, for those that are shown with their source
-const NAMED = 8000; // functions, the most expensive, whose names are shortened so that they stay distinct
 const SOME = 256;   // of them, asked for at a time
 
 // The groups that the call graph draws frames around.
@@ -327,16 +326,13 @@ export class Api {
 
   // ---- Names ----
 
-  // A name as it is shown: distinct from the others once the functions are known.
-  private short(name: string): string {
+  // A name, a string, as it is shown: distinct from those of all functions once these are known.
+  private short(string: number, name: string): string {
     if (!isBracketed(name)) return name;
-    const of = Math.min(NAMED, this.shown());
-    if (this.shorts?.of !== of) {
-      const names = this.array(2), all = new Set<number>();
-      for (let f = 0; f < of; f++) if (names[f] !== NONE) all.add(names[f]!);
-      this.shorts = { of, names: new Names(Array.from(all, (s) => this.core.string(s))) };
-    }
-    return this.shorts.names.short(name);
+    const of = this.shown();
+    if (this.shorts?.of !== of)
+      this.shorts = { of, names: new Names((s) => Array.from(this.core.alike(s), (other) => this.core.string(other))) };
+    return this.shorts.names.short(string, name);
   }
 
   // By function: 1 where it is a start-up frame; and how many there are.
@@ -436,7 +432,7 @@ export class Api {
     return {
       func: f, hash: BigInt.asUintN(64, info.hash).toString(16).padStart(16, "0"), object: core.string(info.object),
       file: core.string(info.file), name, line: Number(info.line), addr: info.addr,
-      cycle: info.cycle, short: this.short(name), startup: isStartup(name),
+      cycle: info.cycle, short: this.short(info.name, name), startup: isStartup(name),
     };
   }
 
@@ -983,7 +979,7 @@ export class Api {
       name = this.array(2);
     const of = Uint32Array.from(this.array(3), (cycle, f) => {
       const i = place.get(cycle);
-      if (i !== undefined) members[i]!.push(this.short(core.string(name[f]!)));
+      if (i !== undefined) members[i]!.push(this.short(name[f]!, core.string(name[f]!)));
       return i ?? NONE;
     });
     const sums = use.map((side) => core.groups(this.form(event), side, of, new Uint32Array(0), numbers.length));

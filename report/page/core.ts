@@ -333,6 +333,14 @@ export class Core {
     }
   }
 
+  // The names of functions (strings) that may have the same text as this one outside of their brackets.
+  alike(string: number): Uint32Array {
+    const at = this.call["alike"]!(this.handle, string, this.scratch) >>> 0, view = this.view();
+    const list = new Uint32Array(this.memory.buffer, at, this.check(view.getInt32(this.scratch, true))).slice();
+    this.put(at);
+    return list;
+  }
+
   sort(rows: Uint32Array, key: { of?: Of; field?: Field; side?: Side; formula?: number; descending?: boolean;
     magnitude?: boolean }):
     Uint32Array {

@@ -8,13 +8,15 @@
 // Text and what is in brackets, in turn: texts has one more than args. `open` are the brackets.
 interface Parts { texts: string[]; args: string[]; open: string[] }
 
+const DEPTH = 64; // of brackets
 const LESS = 60, MORE = 62, OPEN = 40, CLOSE = 41; // < > ( )
 const closing: Record<string, string> = { "<": ">", "(": ")" };
 
 // Brackets that are a name of their own: `<module>` of Python, `<T as Trait>::f` of Rust, `(anonymous namespace)::f`.
 function isName(before: string): boolean { return !/([\w\]})>~$]|operator\W*)$/.test(before); }
 
-// null: the brackets do not match. Runs over tens of thousands of names: by codes, regular expressions only for operators.
+// null: the brackets do not match, or are too deep. Runs over thousands of names: by codes, regular expressions only for
+// operators. names_hash() in report/core has the same rules.
 function split(name: string): Parts | null {
   const texts: string[] = [], args: string[] = [], open: string[] = [], stack: number[] = [], operator = name.includes("operator");
   let from = 0;
@@ -29,7 +31,7 @@ function split(name: string): Parts | null {
         open.push(name[i]!);
         from = i + 1;
       }
-      stack.push(c);
+      if (stack.push(c) > DEPTH) return null;
       continue;
     }
     const top = stack[stack.length - 1];
@@ -77,25 +79,18 @@ export function distinct(names: string[]): Map<string, string> {
   return out;
 }
 
-// Shortens names of a list, each when it is asked for: only those with the same texts around the brackets matter to it.
+// Shortens names, each when it is asked for: only those with the same texts around the brackets matter to it, which
+// `alike` knows of all functions.
 export class Names {
-  private readonly like = new Map<string, string[]>();
   private readonly known = new Map<string, string>();
 
-  constructor(names: Iterable<string>) {
-    for (const name of names) {
-      const parts = isBracketed(name) ? split(name) : null;
-      if (!parts?.args.length) continue;
-      const key = keyOf(parts), list = this.like.get(key);
-      if (list) list.push(name);
-      else this.like.set(key, [name]);
-    }
-  }
+  constructor(private readonly alike: (string: number) => string[]) {}
 
-  short(name: string): string {
+  short(string: number, name: string): string {
     let text = this.known.get(name);
     if (text !== undefined) return text;
-    const parts = isBracketed(name) ? split(name) : null, like = parts ? this.like.get(keyOf(parts)) ?? [] : [];
+    const parts = split(name), all = parts?.args.length ? this.alike(string) : [], key = parts && keyOf(parts);
+    const like = all.filter((other) => { const of = split(other); return !!of && keyOf(of) === key; });
     for (const [one, shown] of distinct(like.includes(name) ? like : [name])) this.known.set(one, shown);
     text = this.known.get(name)!;
     return text;

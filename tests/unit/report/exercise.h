@@ -19,6 +19,7 @@
 #include "report/core/layered.h"
 #include "report/core/link.h"
 #include "report/core/load.h"
+#include "report/core/names.h"
 #include "report/core/reach.h"
 #include "report/core/rows.h"
 #include "report/core/select.h"
@@ -55,6 +56,9 @@ static inline void exercise_function(struct core *c, uint32_t f, struct formula 
         heap_put(code.insn);
     if (flow_make(c, f, &flow) == 0)
         flow_free(&flow);
+    uint32_t *alike;
+    if (names_alike(c, c->name[f], &alike) >= 0)
+        heap_put(alike);
     if (func && distance) {
         reach_all(c, f, REACH_CALLERS, VALUES_DIFFERENCE, func, distance);
         reach_path(c, f, formula, VALUES_NEW, edge, 20);
