@@ -9,6 +9,7 @@
 #include "report/core/costs.h"
 #include "report/core/formula.h"
 #include "report/core/heap.h"
+#include "report/core/names.h"
 
 // The sections from which edges are made, and names: they come before link_edges(). The others,
 // most of them lines, may come later.
@@ -79,12 +80,15 @@ void load_free(struct core *c)
         heap_put(c->edge[s]);
         heap_put(c->inclusive[s]);
     }
-    void *rest[] = { c->block,       c->block_size,  c->event,        c->part,
-                     c->total,       c->pool,        c->string_at,    c->string_size,
-                     c->string_rank, c->object,      c->file,         c->name,
-                     c->line,        c->addr,        c->site_edge,    c->callee_first,
-                     c->edge_caller, c->edge_callee, c->caller_first, c->caller_edge,
-                     c->alike.hash,  c->alike.next,  c->alike.first,  c };
+    heap_put(c->alike.hash);
+    heap_put(c->alike.run);
+    void *rest[] = { c->block,        c->block_size,  c->event,
+                     c->part,         c->total,       c->pool,
+                     c->string_at,    c->string_size, c->string_rank,
+                     c->object,       c->file,        c->name,
+                     c->line,         c->addr,        c->site_edge,
+                     c->callee_first, c->edge_caller, c->edge_callee,
+                     c->caller_first, c->caller_edge, c };
     for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++)
         heap_put(rest[i]);
 }
@@ -243,7 +247,7 @@ static int load_strings(struct core *c, struct bytes *b)
         c->pool_size += size;
     }
     c->strings_loaded += count;
-    return 0;
+    return names_add_run(c, first, count) ? 0 : CORE_MEMORY;
 }
 
 static bool range_of(const struct core *c, struct section *s, struct bytes *b)

@@ -95,12 +95,14 @@ struct side_graph {
     bool ready;
 };
 
-// Names of functions by what is outside of their brackets: names.c.
+// Names by what is outside of their brackets: names.c.
+struct string_run {
+    uint32_t first, count;
+};
 struct alike {
-    uint32_t *hash, *next; // by string: 0, or its hash; the next one of its slot + 1
-    uint32_t *first;       // by slot: a string + 1
-    uint32_t slots;        // 0: not made
-    bool linked;           // made once all functions were there
+    uint32_t *hash; // by string: 0, not asked for yet; 1, none
+    struct string_run *run;
+    size_t runs, cap;
 };
 
 struct core {
@@ -125,7 +127,7 @@ struct core {
     size_t *string_at; // by string; behind the end: not loaded
     uint32_t *string_size;
     uint32_t *string_rank; // by bytes; made when first asked for
-    struct alike alike;    // likewise
+    struct alike alike;
     uint32_t strings_loaded;
 
     uint32_t *object, *file, *name; // by function: strings or CORE_NONE

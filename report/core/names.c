@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Names by the hash of their text outside of brackets, in lists of those that share a slot. The rules
-// for brackets are those of split() in report/page/names.ts: there equal text must have equal hashes
-// here.
+// Names that are alike have the same beginning, and strings come in sorted runs, the sections: so a
+// few are read of a million, and their hashes are compared. The rules for brackets are those of
+// split() in report/page/names.ts: equal texts there must have equal hashes here.
 #include "report/core/names.h"
 
 #include "report/core/heap.h"
@@ -61,65 +61,86 @@ uint32_t names_hash(struct text s)
     if (!any || depth)
         return 0;
     h ^= h >> 32;
-    return (uint32_t)h ? (uint32_t)h : 1;
+    return (uint32_t)h > 1 ? (uint32_t)h : 2;
 }
 
-static void drop(struct core *c)
+// The hash of a string, kept for the next time; 1: none.
+static uint32_t hash_of(struct core *c, uint32_t s)
 {
-    heap_put(c->alike.hash);
-    heap_put(c->alike.next);
-    heap_put(c->alike.first);
-    c->alike = (struct alike){ 0 };
+    uint32_t *hash = &c->alike.hash[s];
+
+    if (!*hash)
+        *hash = names_hash(core_string(c, s));
+    if (!*hash)
+        *hash = 1;
+    return *hash;
 }
 
-static bool make(struct core *c)
+// Names that are alike begin with the same text up to the first bracket, also one of an operator.
+static struct text beginning(struct text s)
 {
-    struct alike *a = &c->alike;
-    uint32_t slots = 64;
+    for (size_t i = 0; i < s.size; i++)
+        if (s.at[i] == '<' || s.at[i] == '(')
+            return (struct text){ s.at, i + 1 };
+    return s;
+}
 
-    drop(c);
-    while (slots < c->strings / 2)
-        slots *= 2;
-    a->hash = heap_array((size_t)c->strings + 1, sizeof(*a->hash));
-    a->next = heap_array((size_t)c->strings + 1, sizeof(*a->next));
-    a->first = heap_array(slots, sizeof(*a->first));
-    if (!a->hash || !a->next || !a->first) {
-        drop(c);
+static int compare_beginning(struct text s, struct text with)
+{
+    size_t n = s.size < with.size ? s.size : with.size;
+    int order = n ? __builtin_memcmp(s.at, with.at, n) : 0;
+
+    return order ? order : s.size < with.size ? -1 : 0;
+}
+
+// The first string of a run, which is sorted, that does not come before those with this beginning.
+static uint32_t first_with(const struct core *c, const struct string_run *run, struct text with)
+{
+    uint32_t low = 0, high = run->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (compare_beginning(core_string(c, run->first + middle), with) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return run->first + low;
+}
+
+bool names_add_run(struct core *c, uint32_t first, uint32_t count)
+{
+    if (!heap_room(c->alike.run, c->alike.runs, c->alike.cap))
         return false;
-    }
-    for (uint32_t f = 0; f < c->funcs; f++)
-        if (c->name[f] != CORE_NONE)
-            a->hash[c->name[f]] = 1; // a name; then in the order of the strings, as they are stored
-    for (uint32_t s = c->strings; s-- > 0;) {
-        if (!a->hash[s] || !(a->hash[s] = names_hash(core_string(c, s))))
-            continue;
-        uint32_t *first = &a->first[a->hash[s] & (slots - 1)];
-        a->next[s] = *first;
-        *first = s + 1;
-    }
-    a->slots = slots;
-    a->linked = c->linked;
+    c->alike.run[c->alike.runs++] = (struct string_run){ first, count };
     return true;
 }
 
 int64_t names_alike(struct core *c, uint32_t string, uint32_t **out)
 {
-    const struct alike *a = &c->alike;
+    struct alike *a = &c->alike;
+    size_t cap = 0;
     uint32_t count = 0;
 
     *out = NULL;
-    if (!c->head || string >= c->strings)
+    if (!c->head || !core_has_string(c, string))
         return CORE_WRONG;
-    if ((!a->slots || a->linked != c->linked) && !make(c))
+    if (!a->hash && !(a->hash = heap_array(c->strings, sizeof(*a->hash))))
         return CORE_MEMORY;
-    uint32_t hash = a->hash[string], first = hash ? a->first[hash & (a->slots - 1)] : 0;
-    for (uint32_t s = first; s; s = a->next[s - 1])
-        count += a->hash[s - 1] == hash;
-    if (!(*out = heap_array(count, sizeof(**out))))
-        return CORE_MEMORY;
-    count = 0;
-    for (uint32_t s = first; s; s = a->next[s - 1])
-        if (a->hash[s - 1] == hash)
-            (*out)[count++] = s - 1;
+    uint32_t hash = hash_of(c, string);
+    struct text with = beginning(core_string(c, string));
+    for (size_t r = 0; hash != 1 && r < a->runs; r++) {
+        uint32_t s = first_with(c, &a->run[r], with), end = a->run[r].first + a->run[r].count;
+        for (; s < end && compare_beginning(core_string(c, s), with) == 0; s++) {
+            if (hash_of(c, s) != hash)
+                continue;
+            if (!heap_room(*out, count, cap)) {
+                heap_put(*out);
+                *out = NULL;
+                return CORE_MEMORY;
+            }
+            (*out)[count++] = s;
+        }
+    }
     return count;
 }
