@@ -35,7 +35,7 @@ export function csvOf(table: HTMLTableElement, name: string): HTMLButtonElement 
 }
 
 const MOST_FIXED = 24; // rem
-const FEW = 300, TALL = 8e6, ROW = 26, AROUND = 12;
+const FEW = 100, TALL = 8e6, ROW = 26, AROUND = 12;
 
 export interface Column {
   id: string; title: string; tip?: string;
