@@ -212,6 +212,10 @@ int cmd_annotate(int argc, char **argv)
     annotate_rows(&a);
     annotate_choose(&a);
     progress_end();
+    if (a.cycle_funcs && !a.opened)
+        warn("%s: a cycle of %zu functions, which call each other, has %.1f %% of the program: "
+             "--cycles=no shows what each of them costs",
+             a.files[0], a.cycle_funcs, a.cycle_share);
     if (!a.no_pager)
         pager_start();
     preamble(&a);

@@ -39,14 +39,16 @@ struct annotate_list {
 struct annotate {
     const char *command; // the name that the user called it by
     int callgrind;       // layout of callgrind_annotate
+    bool traditional;    // called by the name of another tool
 
     // Options
     const char *show, *sort, *mod_file, *mod_func;
     double threshold; // -1: not given
-    bool percs, asm_, inclusive, cycles, diff, by_part, no_pager;
-    uint32_t source;    // enum annotate_auto; 0: not given
-    uint32_t file_rows; // --by-file: 1 yes, 2 no, 0: not given
-    bool by_file;       // a row is the code of a function from one file
+    bool percs, asm_, inclusive, diff, by_part, no_pager;
+    uint32_t source;       // enum annotate_auto; 0: not given
+    uint32_t file_rows;    // --by-file: 1 yes, 2 no, 0: not given
+    uint32_t cycle_choice; // --cycles: 1 yes, 2 no, 0: not given
+    bool by_file;          // a row is the code of a function from one file
     enum annotate_tree tree;
     uint64_t context;
     struct option_list include; // each with a final slash
@@ -74,7 +76,10 @@ struct annotate {
     quern_count *sums;              // those of functions and files
     // The row in `list` of each function, or its count; NULL: with by_file and inclusive.
     uint32_t *row_of_func;
-    quern_count *opened; // by function: inclusive costs with opened cycles
+    quern_count *opened; // by function: inclusive costs with opened cycles; NULL: they are not
+    // The cycle with the highest self cost, where that is half of the program's: its functions.
+    size_t cycle_funcs;
+    double cycle_share; // percent
 };
 
 // annotate_options.c: the defaults, the options of argv, and which operands are profiles.

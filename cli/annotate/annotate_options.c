@@ -41,8 +41,9 @@ static const struct option rows[] = {
     { "--inclusive", "=yes|no", "inclusive costs: a function with what it calls [no]",
       OPTION_YES, FIELD(inclusive) },
     { "--cycles", "=yes|no",
-      "functions that call each other have the inclusive cost of all of them [yes]",
-      OPTION_YES, FIELD(cycles) },
+      "functions that call each other have the inclusive cost of all of them [yes, unless they are "
+      "half of the program; by the names of other tools yes]",
+      OPTION_CHOICE, FIELD(cycle_choice) },
     { "--tree", "=none|caller|calling|both", "the callers and callees of each function [none]",
       OPTION_CHOICE, FIELD(tree) },
     { "--by-file", "=yes|no",
@@ -107,14 +108,14 @@ void annotate_options_read(struct annotate *a, int argc, char **argv)
 
     *a = (struct annotate){ .command = options_command(argv[0]),
                             .percs = true,
-                             .cycles = true,
                             .context = 8,
                             .threshold = -1,
                             .tree = TREE_NONE };
     operand = options_read(&annotate_options_table, a->command, a, argc, argv);
     if (!a->source)
         a->source = isatty(STDOUT_FILENO) ? AUTO_TOP : AUTO_YES;
-    a->by_file = a->file_rows ? a->file_rows == 1 : strncmp(a->command, "quern ", 6) != 0;
+    a->traditional = strncmp(a->command, "quern ", 6) != 0;
+    a->by_file = a->file_rows ? a->file_rows == 1 : a->traditional;
     if (a->by_part && (a->diff || a->inclusive || a->mod_file || a->mod_func))
         die(UTIL_USAGE,
             "--by-part: not with --diff, --inclusive=yes or --mod-*, which have no parts");

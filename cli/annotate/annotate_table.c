@@ -19,6 +19,18 @@
 
 // ---- Rows ----
 
+static quern_count magnitude(quern_count v)
+{
+    return v < 0 ? -v : v;
+}
+
+static double share(const struct annotate *a, size_t event, const quern_count *counts)
+{
+    quern_count total = event_value(a->p, event, a->totals);
+    quern_count v = event_value(a->p, event, counts);
+    return total ? 100.0 * (double)magnitude(v) / (double)magnitude(total) : 0;
+}
+
 // Inclusive costs when a cycle is not one function: self costs and those of all calls, except a
 // function's calls of itself. report/core has the same rule.
 static void open_cycles(struct annotate *a)
@@ -38,11 +50,51 @@ static void open_cycles(struct annotate *a)
     }
 }
 
+enum { MOST = 50 }; // percent of the program, in a cycle that is opened
+
+// The cycle that most of the program is in, if there is one: then all its functions have the same
+// inclusive cost, which says nothing about where in it.
+static void find_cycle(struct annotate *a)
+{
+    size_t funcs = quern_profile_func_count(a->p), n = 0, most = 0;
+    quern_count *sum;
+    size_t *members;
+
+    for (uint32_t f = 0; f < funcs; f++)
+        if (quern_costs_cycle(a->costs, f) > n)
+            n = quern_costs_cycle(a->costs, f);
+    sum = xcalloc((n + 1) * a->events, sizeof(*sum));
+    members = xcalloc(n + 1, sizeof(*members));
+    for (uint32_t f = 0; f < funcs; f++) {
+        uint32_t cycle = quern_costs_cycle(a->costs, f);
+        const quern_count *self = cycle ? quern_costs_self(a->costs, f) : NULL;
+
+        members[cycle]++;
+        for (size_t e = 0; self && e < a->events; e++)
+            sum[cycle * a->events + e] += self[e];
+    }
+    for (size_t c = 1; c <= n; c++)
+        if (share(a, a->sorted[0], sum + c * a->events) >
+            share(a, a->sorted[0], sum + most * a->events))
+            most = c;
+    a->cycle_share = share(a, a->sorted[0], sum + most * a->events);
+    a->cycle_funcs = a->cycle_share >= MOST ? members[most] : 0;
+    free(sum);
+    free(members);
+}
+
+static bool are_opened(const struct annotate *a)
+{
+    return a->cycle_choice ? a->cycle_choice == 2 : a->cycle_funcs && !a->traditional;
+}
+
 static void inclusive_rows(struct annotate *a)
 {
     struct annotate_list *l = &a->list;
 
-    if (!a->cycles)
+    if (!a->cycle_choice && !a->diff)
+        find_cycle(a);
+    if (are_opened(a))
         open_cycles(a);
     l->count = quern_profile_func_count(a->p);
     l->row = xcalloc(l->count + 1, sizeof(*l->row));
@@ -173,11 +225,6 @@ void annotate_rows(struct annotate *a)
 
 // ---- Order and choice ----
 
-static quern_count magnitude(quern_count v)
-{
-    return v < 0 ? -v : v;
-}
-
 int annotate_compare(const struct annotate *a, const quern_count *x, const quern_count *y)
 {
     for (size_t i = 0; i < a->sorted_count; i++) {
@@ -235,13 +282,6 @@ static int by_cost(const void *pa, const void *pb)
     if ((c = strcmp(quern_profile_str(a->p, f.object), quern_profile_str(a->p, g.object))))
         return c;
     return x->func < y->func ? -1 : x->func > y->func;
-}
-
-static double share(const struct annotate *a, size_t event, const quern_count *counts)
-{
-    quern_count total = event_value(a->p, event, a->totals);
-    quern_count v = event_value(a->p, event, counts);
-    return total ? 100.0 * (double)magnitude(v) / (double)magnitude(total) : 0;
 }
 
 static void sort_rows(const struct annotate *a, struct annotate_list *l)
@@ -499,6 +539,16 @@ static void put_files_of(const struct annotate *a, const struct groups *g, size_
     }
 }
 
+// That the functions of a cycle are one by one, which is why they are not the same.
+static void put_cycle(const struct annotate *a)
+{
+    if (a->cycle_funcs && a->opened)
+        printf(
+            "A cycle of %zu functions, which call each other, has %.1f %% of the program: each has "
+            "the cost\nof its own calls (--cycles=yes: all have that of the cycle).\n\n",
+            a->cycle_funcs, a->cycle_share);
+}
+
 void annotate_functions(struct annotate *a)
 {
     enum annotate_tree tree = a->costs ? a->tree : TREE_NONE;
@@ -515,6 +565,7 @@ void annotate_functions(struct annotate *a)
         if (tree == TREE_CALLING || tree == TREE_BOTH)
             edge_lines(a, r->func, 0, 1);
     }
+    put_cycle(a);
     put_head(a, "file:function");
     for (size_t k = 0; k < a->list.order_count; k++) {
         const struct annotate_row *r = &a->list.row[a->list.order[k]];
@@ -529,7 +580,7 @@ void annotate_functions(struct annotate *a)
         put_function(a, &g, a->list.order[k]);
         if (a->callgrind && whole)
             put_object(a, r->func);
-        if (a->costs && a->inclusive && a->cycles && quern_costs_cycle(a->costs, r->func))
+        if (a->costs && a->inclusive && !a->opened && quern_costs_cycle(a->costs, r->func))
             printf(" (cycle %u)", quern_costs_cycle(a->costs, r->func));
         putchar('\n');
         if (split)
