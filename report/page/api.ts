@@ -766,6 +766,19 @@ export class Api {
     });
   }
 
+  // What functions cost in other files than their own: code that was inlined into them. By function, the most expensive
+  // first.
+  inlined(funcs: Uint32Array, events: number[], upTo: Side): { func: Name; file: string; values: Value[][] }[] {
+    const core = this.core, formulas = events.map((e) => this.form(e)), use = sides.filter((side) => side <= upTo);
+    return Array.from(funcs).flatMap((f) => {
+      const { rows, values } = this.detail(Detail.Places, f, NONE, 0, formulas, use), own = core.func(f).file;
+      return rows.map((row, i) => ({ file: row.file, values: values.map((e) => e.map((v) => v[i]!)) })).filter(
+        ({ file }) => file !== NONE && file !== own).sort((a, b) =>
+        Math.abs(b.values[0]![0]!.approx) - Math.abs(a.values[0]![0]!.approx)).map(({ file, values: v }) =>
+        ({ func: this.name(f), file: core.string(file), values: v }));
+    });
+  }
+
   // A function's instructions: costs, the lines that they are of, calls, jumps.
   funcCode(func: number, events: number[], upTo: Side): {
     state: number; insns: Insn[]; at: { addr: bigint; values: Value[][] }[];

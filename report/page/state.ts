@@ -12,7 +12,7 @@ export interface State {
   s?: string;  // order of a table: "-incl.0.Ir", "+name"
   q?: string;  // filter
   g?: string;  // groups
-  o?: string;  // opened groups
+  o?: string;  // opened groups; callees whose source is unfolded
   fo?: string; // focus: hash
   hi?: string; // hidden functions: hashes
   fr?: string; // focus: on what a text or /regular expression/ finds

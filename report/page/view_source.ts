@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // A source file with the costs of its lines: heat by any event or ratio, calls below the lines, lines without a cost,
-// and the functions into which code was inlined. With a base both versions, aligned.
+// and the functions into which code was inlined. Below a call the callee's lines can be unfolded, below the first line of a
+// function those that were inlined into it from other files. With a base both versions, aligned.
 import { NONE, Side } from "./core";
 import type { Source, Value } from "./core";
 import type { Name, Site } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, percent, svg } from "./element";
+import { base, button, h, percent, svg } from "./element";
+import { write } from "./state";
 import { coloured, languageOf, lex } from "./syntax";
 import type { Open } from "./syntax";
 import { Table } from "./table";
@@ -16,6 +18,7 @@ import type { Column, Row } from "./table";
 export const LEAST = 100n; // minimum count of a line or instruction for a ratio to be hot
 const COST = 8, SHARE = 5.4, LINE = 4.2; // widths of columns, rem
 const FILES = 300;  // in the list of files
+const INTO = 40;    // functions, the most expensive, whose inlined code is shown
 
 const states = ["", "The source was not found.", "The source was left out (--source).",
   "The source was left out (--max-size).",
@@ -32,7 +35,13 @@ const plus = (a: Value, b: Value): Value => ({
 
 interface Call { callee: Name; calls: Value[]; cost: Value[][] } // cost by event, side
 interface LineRow { old: number; new: number; text: string | null; values: Value[][] | null; calls: Call[];
-  cold: boolean; gap: boolean }
+  cold: boolean; gap: boolean; inside: Inside | null }
+// A row below a line: a call, or (file) what was inlined from a file.
+interface CalleeRow { call: Call; of: LineRow; inside: Inside | null; file: string | null; mark: string }
+type SourceRow = LineRow | CalleeRow;
+// What an unfolded row is of.
+interface Inside { depth: number; mark: string; file: string }
+type Costs = { lines: { line: number; values: Value[][] }[]; sites: Site[] };
 
 // Pairs of line numbers in the order in which they are shown; 0: not on that side.
 export function pairs(runs: Uint32Array, oldLines: number, newLines: number): [number, number][] {
@@ -109,7 +118,11 @@ async function fileOf(app: App, files: { name: string }[]): Promise<string> {
 class SourceView implements Shown {
   readonly element = h("div");
   private table: Table | null = null;
-  private rows: (LineRow | { call: Call; of: LineRow })[] = [];
+  private whole: SourceRow[] = []; // without what is unfolded
+  private rows: SourceRow[] = [];
+  private open = new Set<string>();
+  private toggled = ""; // the row whose button has the focus again
+  private map: SVGElement | null = null;
   private heat = new Map<LineRow, number>();
   private hot: number[] = [];    // places of rows, the hottest first
   private next = 0;              // of them
@@ -117,7 +130,7 @@ class SourceView implements Shown {
   private readonly said = h("span", { role: "status", class: "count" });
 
   // `func`: only its lines, without the controls; NONE: the file that the state names.
-  constructor(private readonly app: App, private readonly func = NONE) {}
+  constructor(private app: App, private readonly func = NONE) {}
 
   private heatEvent(): number {
     const { x } = this.app.state;
@@ -139,8 +152,9 @@ class SourceView implements Shown {
     ]);
     if (states[now.state]) this.element.append(h("p", { class: "note" }, states[now.state]!));
     for (const { line, func } of funcs) this.byLine.set(line, [...this.byLine.get(line) ?? [], func]);
-    this.build(now, old, runs, costs, events);
-    this.warm(events.indexOf(heat), events);
+    this.whole = this.build(now, old, runs, costs, events.length, null);
+    const own = new Set(funcs.map(({ func }) => func).filter((n) => n.file === name).map((n) => n.func));
+    await this.addInlined([...own].sort((a, b) => a - b).slice(0, INTO), events);
     this.element.append(this.legend(heat, now));
     await this.fill(name, events);
   }
@@ -156,8 +170,8 @@ class SourceView implements Shown {
     ]);
     if (!costs.lines.length && !costs.sites.length) return false;
     if (states[now.state]) this.element.append(h("p", { class: "note" }, states[now.state]!));
-    this.build(now, old, runs, costs, events);
-    this.warm(events.indexOf(heat), events);
+    this.whole = this.build(now, old, runs, costs, events.length, null);
+    await this.addInlined([this.func], events);
     await this.fill(n.file, events);
     return true;
   }
@@ -169,7 +183,7 @@ class SourceView implements Shown {
     for (const f of files)
       if (f.name) list.append(h("option", { value: f.name }, percent(f.value.approx, total) + "  " + f.name));
     list.value = name;
-    list.addEventListener("change", () => app.set({ w: list.value, l: "" }));
+    list.addEventListener("change", () => app.set({ w: list.value, l: "", o: "" }));
     heat.append(...app.usable.map((e) => h("option", { value: app.eventKey(e) }, app.eventName(e))));
     heat.value = app.eventKey(this.heatEvent());
     heat.addEventListener("change", () => app.set({ x: heat.value }));
@@ -206,10 +220,9 @@ class SourceView implements Shown {
 
   key(key: string): boolean { return key === "n" && this.jump(); }
 
-  private build(now: Source, old: Source, runs: Uint32Array, costs: {
-    lines: { line: number; values: Value[][] }[]; sites: Site[];
-  }, events: number[]): void {
-    const { app } = this, textNew = texts(now), textOld = texts(old),
+  // The rows of a file; `inside`: those with a cost.
+  private build(now: Source, old: Source, runs: Uint32Array, costs: Costs, events: number, inside: Inside | null): SourceRow[] {
+    const { app } = this, rows: SourceRow[] = [], above = inside ? inside.mark + "_" : "", textNew = texts(now), textOld = texts(old),
       byLine = new Map(costs.lines.map((l) => [l.line, l.values]));
     const sites = new Map<number, Site[]>();
     for (const site of costs.sites) sites.set(site.line, [...sites.get(site.line) ?? [], site]);
@@ -219,12 +232,12 @@ class SourceView implements Shown {
     let gap = false;
     const from = least - 3, to = most + 3;
     for (const [o, n] of all) {
-      if (this.func !== NONE && o + n > 0 && ((n || o) < from || (n || o) > to)) continue;
-      const values = o || n ? merge(byLine, o, n, events.length, app.base)
-        : merge(new Map([[-1, byLine.get(0) ?? []]]), -1, -1, events.length, false);
-      const calls = callsOf(sites, o || (n ? -1 : 0), n || (o ? -1 : 0), events.length);
+      if (this.func !== NONE && !inside && o + n > 0 && ((n || o) < from || (n || o) > to)) continue;
+      const values = o || n ? merge(byLine, o, n, events, app.base)
+        : merge(new Map([[-1, byLine.get(0) ?? []]]), -1, -1, events, false);
+      const calls = callsOf(sites, o || (n ? -1 : 0), n || (o ? -1 : 0), events);
       const text = n ? textNew.get(n) ?? null : o ? textOld.get(o) ?? null : null;
-      if (text === null && !values && !calls.length) {
+      if ((text === null || inside) && !values && !calls.length) {
         gap = true;
         continue;
       }
@@ -232,11 +245,49 @@ class SourceView implements Shown {
       const cold = !values && !calls.length && !!text && (n || o) > least && (n || o) < most &&
         /\w.*[;({]|return|else/.test(text) &&
         !/^\s*(\/\/|\/?\*|#)/.test(text);
-      const row: LineRow = { old: o, new: n, text, values, calls, cold, gap };
+      const row: LineRow = { old: o, new: n, text, values, calls, cold, gap: gap && !(inside && !rows.length), inside };
       gap = false;
-      this.rows.push(row);
-      for (const call of calls) this.rows.push({ call, of: row });
+      rows.push(row);
+      for (const call of calls) rows.push({ call, of: row, inside, file: null, mark: above + o + "-" + n + "-" + call.callee.hash });
     }
+    return rows;
+  }
+
+  // Below the first line of a function: what was inlined into it from other files.
+  private async addInlined(funcs: number[], events: number[]): Promise<void> {
+    const { app } = this, none = [zero, zero, zero];
+    for (const { func, file, values } of await app.client.ask("inlined", Uint32Array.from(funcs), events, app.upTo)) {
+      const lines = this.whole.filter((row): row is LineRow => "text" in row);
+      const of = lines.find((row) => row.new >= func.line) ?? lines[lines.length - 1];
+      if (!of) return;
+      let at = this.whole.indexOf(of) + 1;
+      while (at < this.whole.length && "call" in this.whole[at]! && (this.whole[at] as CalleeRow).file !== null) at++;
+      const cost = values.map((v) => [v[0] ?? zero, v[1] ?? zero, v[2] ?? zero]);
+      this.whole.splice(at, 0, { call: { callee: func, calls: none, cost }, of, inside: null, file,
+        mark: "i-" + func.hash + "-" + file.replace(/[._]/g, "-") });
+    }
+  }
+
+  // The lines of a callee, or those that were inlined.
+  private async callee(row: CalleeRow, events: number[]): Promise<SourceRow[]> {
+    const { app } = this, { callee } = row.call, name = row.file ?? callee.file;
+    const file = name ? await app.client.ask("fileOf", name) : NONE;
+    if (file === NONE) return [];
+    const [now, old, runs, costs] = await Promise.all([
+      app.client.ask("source", file, Side.New), app.client.ask("source", file, Side.Old), app.client.ask("align", file),
+      app.client.ask("fileLines", file, callee.func, events, app.upTo),
+    ]);
+    return costs.lines.length || costs.sites.length ? this.build(now, old, runs, costs, events.length,
+      { depth: (row.inside?.depth ?? 0) + 1, mark: row.mark, file: name }) : [];
+  }
+
+  private async unfold(rows: SourceRow[], events: number[]): Promise<SourceRow[]> {
+    const out: SourceRow[] = [];
+    for (const row of rows) {
+      out.push(row);
+      if ("call" in row && this.open.has(row.mark)) out.push(...await this.unfold(await this.callee(row, events), events));
+    }
+    return out;
   }
 
   private warm(at: number, events: number[]): void {
@@ -255,7 +306,7 @@ class SourceView implements Shown {
     // Those of the selected function come first.
     const own = (row: LineRow): number => this.func === NONE && app.func !== NONE &&
       this.byLine.get(row.new || row.old)?.some((n) => n.func === app.func) ? 1 : 0;
-    this.hot = this.rows.flatMap((row, i) => "text" in row && this.heat.has(row) ? [i] : []).sort((a, b) => {
+    this.hot = this.rows.flatMap((row, i) => "text" in row && !row.inside && this.heat.has(row) ? [i] : []).sort((a, b) => {
       const x = this.rows[a] as LineRow, y = this.rows[b] as LineRow;
       return own(y) - own(x) || this.heat.get(y)! - this.heat.get(x)!;
     });
@@ -296,12 +347,12 @@ class SourceView implements Shown {
     return map;
   }
 
-  // What is open at the beginning of each row, comments and strings.
+  // What is open at the beginning of each row, comments and strings. Of unfolded rows that is not known.
   private opened(name: string): Map<LineRow, Open> {
     const language = languageOf(name), at = new Map<LineRow, Open>();
     let now: Open = "";
     for (const row of this.rows) {
-      if (!("text" in row) || row.text === null) continue;
+      if (!("text" in row) || row.text === null || row.inside) continue;
       at.set(row, now);
       if (row.new || !this.app.base) now = lex(row.text, now, language).open;
     }
@@ -317,20 +368,36 @@ class SourceView implements Shown {
     ]);
     if (app.base) columns.push({ id: "old", title: "Old line", wide: LINE });
     columns.push({ id: "line", title: "Line", wide: LINE }, { id: "text", title: "Source", name: true });
-    const language = languageOf(name), opened = this.opened(name);
+    this.open = new Set((app.state.o ?? "").split(".").filter(Boolean));
     if (this.func === NONE) columns.push({ id: "func", title: "Function", name: true });
     this.table = new Table({ label: "Source", id: this.func === NONE ? "quern-source" : "quern-function-source",
       columns, box: true, fixed: true });
     this.element.append(h("p", {}, this.table.csvButton("source"), " ", this.said),
-      h("div", { class: "withmap" }, this.table.element, this.overview()));
-    const cell = (row: LineRow): Row => {
-      const cells: (Node | string | null)[] = [], of: string[] = [],
+      h("div", { class: "withmap" }, this.table.element));
+    this.again = async (keep): Promise<void> => {
+      this.rows = await this.unfold(this.whole, events);
+      this.warm(events.indexOf(this.heatEvent()), events);
+      const opened = this.opened(name), map = this.overview();
+      if (this.map) this.map.replaceWith(map);
+      else this.table!.element.after(map);
+      this.map = map;
+      await this.table!.show({
+        count: this.rows.length,
+        load: (first, count) => Promise.resolve(this.rows.slice(first,
+          first + count).map((row) => "call" in row ? calleeRow(row) : cell(row, opened))),
+      }, keep);
+      if (this.toggled)
+        this.table!.element.querySelector<HTMLElement>('tr[data-mark="' + CSS.escape(this.toggled) + '"] button')?.focus({ preventScroll: true });
+      this.toggled = "";
+    };
+    const cell = (row: LineRow, opened: Map<LineRow, Open>): Row => {
+      const cells: (Node | string | null)[] = [], of: string[] = [], file = row.inside?.file ?? name,
         id = app.base ? row.old + "-" + row.new : String(row.new);
       for (const e of shown) {
         const v = row.values?.[events.indexOf(e)];
         for (const side of app.sides) {
           cells.push(v ? app.text(side, v, app.scale(e)) : null);
-          of.push(v ? [this.func === NONE ? "line" : "funcline", e, side, id].join(":") : "");
+          of.push(v ? [row.inside ? "inner" : this.func === NONE ? "line" : "funcline", e, side, id].join(":") : "");
         }
         if (!app.summary.events[e]!.ratio) {
           cells.push(v && v[0]!.approx ? app.shareOf(v[0]!.approx, app.total(e, Side.New)) : null);
@@ -339,16 +406,17 @@ class SourceView implements Shown {
       }
       const code = h("code", { class: "text" + (row.cold ? " cold" : ""), title: row.cold ? "no cost" : null },
         ...(row.text === null ? [row.new || row.old ? "" : "(no line)"] : row.cold ? [row.text]
-          : coloured(lex(row.text, opened.get(row) ?? "", language).pieces)));
+          : coloured(lex(row.text, opened.get(row) ?? "", languageOf(file)).pieces)));
       const heat = this.heat.get(row);
       if (heat !== undefined) {
         code.classList.add("heat");
         code.style.setProperty("--heat", String(heat));
       }
       if (app.base) cells.push(row.old ? String(row.old) : "");
-      const number = h("a", { class: "main", href: app.href({ v: "source", w: name, l: String(row.new) }) },
+      const number = h("a", { class: "main", href: app.href({ v: "source", w: file, l: String(row.new) }), title: row.inside ? file : null },
         String(row.new || (row.old ? "–" : "?")));
-      const names = byLine.get(row.new || row.old) ?? [];
+      if (row.inside) code.style.setProperty("--depth", String(row.inside.depth));
+      const names = row.inside ? [] : byLine.get(row.new || row.old) ?? [];
       const where = h("span", { class: "inside" }, ...names.slice(0, 3).flatMap((n) => [app.link(n),
         n.file !== name ? h("span", { class: "where" }, "inlined there ") : " "]),
           names.length > 3 ? "and " + (names.length - 3) + " more" : null);
@@ -356,18 +424,18 @@ class SourceView implements Shown {
         cells: [...cells, number, code, ...(this.func === NONE ? [where] : [])], of,
         attributes: {
           class: [row.gap ? "gap" : "", app.base && !row.new ? "gone" : app.base && !row.old ? "new" : "",
-            app.state.l && String(row.new) === app.state.l ? "here" : ""].join(" ").trim() || undefined,
+            row.inside ? "inside" : "", app.state.l && !row.inside && String(row.new) === app.state.l ? "here" : ""].join(" ").trim() || undefined,
         },
       };
     };
-    const callRow = (row: { call: Call; of: LineRow }): Row => {
-      const cells: (Node | string | null)[] = [], of: string[] = [],
-        id = (app.base ? row.of.old + "-" : "") + row.of.new + "-" + row.call.callee.func;
+    const calleeRow = (row: CalleeRow): Row => {
+      const cells: (Node | string | null)[] = [], of: string[] = [], open = this.open.has(row.mark), { callee } = row.call;
+      const id = (app.base ? row.of.old + "-" : "") + row.of.new + "-" + callee.func;
       for (const e of shown) {
         const v = row.call.cost[events.indexOf(e)]!;
         for (const side of app.sides) {
           cells.push(app.text(side, v, app.scale(e)));
-          of.push([this.func === NONE ? "site" : "funcsite", e, side, id].join(":"));
+          of.push([row.inside ? "innersite" : row.file !== null ? "inlined" : this.func === NONE ? "site" : "funcsite", e, side, id].join(":"));
         }
         if (!app.summary.events[e]!.ratio) {
           cells.push(app.shareOf(v[0]!.approx, app.total(e, Side.New)));
@@ -377,18 +445,37 @@ class SourceView implements Shown {
       if (app.base) cells.push(null);
       const times = app.sides.filter((side) => side !== Side.Factor).map((side) => app.text(side, row.call.calls,
         1)).join(" / ");
-      return { cells: [...cells, null, h("span", { class: "call" }, "→ ", app.link(row.call.callee, {}, true),
-        " " + times + " calls")], of, attributes: { class: "site" } };
+      const toggle = button(open ? "▾" : "▸", () => this.toggle(row.mark), { class: "group" + (row.file !== null ? " main" : ""),
+        "aria-expanded": String(open), "aria-label": "Lines of " + (row.file === null ? callee.name : row.file + " in " + callee.name) });
+      const line = row.file === null ? h("span", { class: "call" }, toggle, " → ", app.link(callee, {}, true), " " + times + " calls")
+        : h("span", { class: "call" }, toggle, " inlined from ", h("bdi", { title: row.file }, base(row.file)), " into ", app.link(callee));
+      line.style.setProperty("--depth", String(row.inside?.depth ?? 0));
+      return { cells: [...cells, null, line], of, attributes: { class: row.inside ? "site inside" : "site", "data-mark": row.mark } };
     };
-    await this.table.show({
-      count: this.rows.length,
-      load: (first, count) => Promise.resolve(this.rows.slice(first,
-        first + count).map((row) => "call" in row ? callRow(row) : cell(row))),
-    });
+    await this.again(false);
+  }
+
+  private again: (keep: boolean) => Promise<void> = () => Promise.resolve();
+
+  // In the address, too, where the view is this file.
+  private toggle(mark: string): void {
+    if (!this.open.delete(mark)) this.open.add(mark);
+    this.toggled = mark;
+    if (this.func !== NONE) void this.again(true);
+    else this.app.set({ o: [...this.open].join(".") }, true);
+  }
+
+  // Nothing but what is unfolded has changed.
+  async update(to: App): Promise<boolean> {
+    if (!this.table || to.summary !== this.app.summary || write({ ...to.state, o: "" }) !== write({ ...this.app.state, o: "" })) return false;
+    this.app = to;
+    this.open = new Set((to.state.o ?? "").split(".").filter(Boolean));
+    await this.again(true);
+    return true;
   }
 
   begin(): void {
-    const line = Number(this.app.state.l), at = this.rows.findIndex((row) => "text" in row && row.new === line);
+    const line = Number(this.app.state.l), at = this.rows.findIndex((row) => "text" in row && !row.inside && row.new === line);
     if (line && at >= 0) void this.table!.scrollTo(at);
     else if (this.func === NONE) this.jump(false);
   }

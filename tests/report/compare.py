@@ -91,6 +91,8 @@ def wanted_value(what, event, side, number, known):
         return (edge["cost"][event], scale) if what == "edge" else (edge["calls"], 1)
     if what in ("funcline", "funcsite"):
         return None, None  # compared as a sum by check_inside
+    if what in ("inlined", "inner", "innersite"):
+        return None, None  # compared by check_unfold
     if what in ("line", "insn", "site", "insnsite"):
         # Raw line numbers of both sides; where they are aligned, old and new ones: "3-4".
         costs = known_places[what]

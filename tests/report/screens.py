@@ -209,6 +209,76 @@ def check_source(browser):
     test("source: colours, hot lines, columns that stay", faults)
 
 
+# main (line 12: 10) has 42 of lib.h inlined into it and calls mid (5: 30), which calls leaf (8: 70).
+NESTED = """events: Ir
+fl=screens.c
+fn=main
+12 10
+fi=lib.h
+3 40
+7 2
+fe=screens.c
+cfn=mid
+calls=2 4
+12 100
+fn=mid
+5 30
+cfn=leaf
+calls=3 8
+6 70
+fn=leaf
+8 70
+"""
+
+
+def check_unfold(browser):
+    """In a source the lines of callees and of what was inlined are unfolded below their call, also one in another; in the address, too."""
+    faults = []
+    report = made("nested", NESTED)
+    browser.open(report)
+    browser.view("v=source&w=screens.c")
+    # Of rows that are calls, inlined, or unfolded: cost, line, text.
+    rows = lambda which=".site, .inside": browser.run(  # noqa: E731
+        "return [...document.querySelectorAll('#quern-source tr')].filter((r) => r.matches('%s')).map((r) => {"
+        "const c = [...r.cells].map((c) => c.textContent); return [c[0], c[2], c[3]]; })" % which)
+    kinds = "return [...document.querySelectorAll('#quern-source .inside [data-q]')].map((e) => e.dataset.q)"
+    calls = [["70", "", "▸ → leaf 3 calls"], ["42", "", "▸ inlined from lib.h into main"], ["100", "", "▸ → mid 2 calls"]]
+    compare("folded", rows(), calls, faults)
+
+    def click(name):
+        browser.run("[...document.querySelectorAll('#quern-source .site')].filter((r) => r.textContent.includes('%s')).at(-1)"
+                    ".querySelector('button').click()" % name)
+        browser.settle()
+        time.sleep(0.2)
+
+    click("inlined")
+    lines = [["40", "3", "(no line)"], ["2", "7", "(no line)"]]
+    compare("what was inlined", rows(".inside"), [[a, b, ""] for a, b, _ in lines], faults)
+    compare("numbers say what they are", browser.run(kinds), ["inner:0:0:3", "inner:0:0:7"], faults)
+    compare("the button", browser.run("return [document.activeElement.ariaLabel, document.activeElement.ariaExpanded]"),
+            ["Lines of lib.h in main", "true"], faults)
+    click("inlined")
+    compare("folded again", rows(), calls, faults)
+    click("mid")
+    mid = [["30", "5", SOURCE.split("\n")[4]], ["", "6", SOURCE.split("\n")[5]], ["70", "", "▸ → leaf 3 calls"]]
+    compare("a callee", rows(".inside"), mid, faults)
+    click("leaf")
+    mid[2][2] = "▾ → leaf 3 calls"
+    compare("its callee", rows(".inside"), mid + [["70", "8", SOURCE.split("\n")[7]]], faults)
+    link = browser.run("return location.hash")
+    browser.view("v=functions")
+    browser.view(link[1:])
+    compare("by a link", rows(".inside"), mid + [["70", "8", SOURCE.split("\n")[7]]], faults)
+    compare("the hottest line is the file's own", texts(browser, "#quern-main [role=status]")[-1], "Hottest line: 8, 46.1 % of Ir", faults)
+    browser.view("v=function&f=" + next(browser.ask("name", f)["hash"] for f in range(3) if browser.ask("name", f)["name"] == "mid"))
+    browser.run("document.querySelector('#quern-function-source .site button').click()")
+    time.sleep(0.3)
+    compare("in a function's view", browser.run("return [...document.querySelectorAll('#quern-function-source .inside td')].map((c) => c.textContent)"),
+            ["70", "46.1 %", "8", SOURCE.split("\n")[7]], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("source: callees and inlined code are unfolded", faults)
+
+
 def check_search(browser):
     """In a picture a search highlights, says what that is worth, and leaves nothing out."""
     faults = []
