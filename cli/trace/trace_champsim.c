@@ -317,5 +317,5 @@ void trace_champsim(const struct trace_options *o, const char *path, struct trac
              path, (unsigned long long)c.unknown);
     free(c.insn);
     free(c.index.slot);
-    free(c.code.map);
+    trace_code_free(&c.code);
 }

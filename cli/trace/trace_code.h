@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 struct trace_code_map {
-    uint64_t start, end;
+    uint64_t start, end, offset;
+    char *path;
     const uint8_t *at; // of `start`; NULL: unknown
     size_t size;       // bytes there
 };
 
 struct trace_code {
-    struct trace_code_map *map; // a later one replaces what earlier ones say
+    struct trace_code_map *map; // a later one is in front of earlier ones
     size_t maps, capacity;
 };
 
@@ -24,8 +25,10 @@ struct trace_code {
 void trace_code_add(struct trace_code *c, uint64_t start, uint64_t end, uint64_t offset,
                     const char *path);
 
-// The bytes of an instruction of `len` bytes at pc; NULL: unknown. They stay until the program
-// ends.
+void trace_code_free(struct trace_code *c);
+
+// The bytes of an instruction of `len` bytes at pc; NULL: unknown. They stay until
+// trace_code_free().
 const uint8_t *trace_code_at(const struct trace_code *c, uint64_t pc, uint32_t len);
 
 #endif

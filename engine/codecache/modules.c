@@ -7,10 +7,10 @@
 // finisher finds that its code is not what was executed.
 //
 // A file is held when the client maps it executable: when its first block is translated, its name
-// may be gone, and no other path leads to it. Files are looked up and opened without the lock of the
-// map: a file system may need long to answer, or another thread of the client to do so. If space is short, files without a translated block
-// are dropped, the oldest first: a program that maps thousands of files and executes a few keeps
-// those few.
+// may be gone, and no other path leads to it. Files are looked up and opened without the lock of
+// the map: a file system may need long to answer, or another thread of the client to do so. If
+// space is short, files without a translated block are dropped, the oldest first: a program that
+// maps thousands of files and executes a few keeps those few.
 //
 // Not held: files that are not ELF (code that a program generates into a file), files without
 // space, and any file while the client has a limit on its address space.

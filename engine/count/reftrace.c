@@ -92,8 +92,8 @@ static void put(const void *bytes, u64 size)
 // has taken the place, or that was there before. So each block says which mapping is its own, and
 // that is written, again if need be, where the file has another one at the block's address.
 
-// For each mapping of the spool: when it was written last, by trace.turns; 0: never. The lowest bit:
-// another file, written later, is in a part of it.
+// For each mapping of the spool: when it was written last, by trace.turns; 0: never. The lowest
+// bit: another file, written later, is in a part of it.
 static u32 written[SPOOL_MAPS_MAX];
 #define HIDDEN 1u
 

@@ -233,8 +233,9 @@ static void keep_file(struct thread *t, int fd)
         vmmap_hold(fd, &st);
 }
 
-// The same for files that were mapped before: the client's descriptor may be gone. What takes long is
-// the first look, and other threads do not wait for it; no descriptor is open then when they fork.
+// The same for files that were mapped before: the client's descriptor may be gone. What takes long
+// is the first look, and other threads do not wait for it; no descriptor is open then when they
+// fork.
 static void keep_files(struct thread *t, u64 at, u64 end)
 {
     struct modules_found found;

@@ -39,8 +39,8 @@ struct frame {
     uint32_t func, index, next; // `next`: the edge to look at
 };
 
-// `low` by function: 0 before the first visit; CORE_NONE once its cycle is known. In one array, since
-// most of the time is the wait for the memory of the callee of each edge.
+// `low` by function: 0 before the first visit; CORE_NONE once its cycle is known. In one array,
+// since most of the time is the wait for the memory of the callee of each edge.
 struct tarjan {
     uint32_t *low, *stack;
     struct frame *todo;

@@ -15,8 +15,8 @@ uint32_t names_hash(struct text name);
 // Strings that are sorted: a section. False: no memory.
 bool names_add_run(struct core *c, uint32_t first, uint32_t count);
 
-// The strings with the hash of this one, of those that are loaded: names of functions, rarely also of
-// files, and rarely with another text. Their number, or an error; *out is to be freed.
+// The strings with the hash of this one, of those that are loaded: names of functions, rarely also
+// of files, and rarely with another text. Their number, or an error; *out is to be freed.
 int64_t names_alike(struct core *c, uint32_t string, uint32_t **out);
 
 #endif
