@@ -260,7 +260,9 @@ $(BUILD)/tests/unit/count/test_caches: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/ll := count/ll count/llfork count/levels count/vector.S base/nolibc
 $(BUILD)/tests/unit/count/test_ll: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/vector := count/vector.S
-$(BUILD)/tests/unit/count/test_vector: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
+ENGINE_LAYER_UNITS += count/tage
+ENGINE_UNIT_OBJS_count/tage := count/tage.S
+$(BUILD)/tests/unit/count/test_vector $(BUILD)/tests/unit/count/test_tage: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_callgraph/functions := callgraph/functions base/nolibc
 ENGINE_LAYER_UNITS += callgraph/calls callgraph/contexts callgraph/contexts_again callgraph/edges callgraph/frames callgraph/saved \
     callgraph/stacks count/vtsc spool/config

@@ -13,10 +13,18 @@ bool sim_level_can(const struct sim_geometry *g, enum sim_replacement r)
     return g->assoc <= SIM_LEVEL_WAYS && (r != SIM_PLRU || (g->assoc & (g->assoc - 1)) == 0);
 }
 
+static bool by_table(const struct sim_geometry *g, enum sim_replacement r)
+{
+    return r == SIM_LRU && g->assoc > SIM_LEVEL_SEARCHED && g->assoc <= SIM_RECENT_MAX &&
+           g->size / g->line == g->assoc;
+}
+
 size_t sim_level_bytes(const struct sim_geometry *g, enum sim_replacement r)
 {
     size_t lines = g->size / g->line;
 
+    if (by_table(g, r))
+        return lines * sizeof(uint64_t) + sim_recent_bytes(g->assoc);
     return (lines + (r == SIM_LRU ? 0 : lines / g->assoc)) * sizeof(uint64_t);
 }
 
@@ -30,6 +38,9 @@ void sim_level_init_zeroed(struct sim_level *l, const struct sim_geometry *g,
     l->replacement = r;
     l->tags = storage;
     l->state = l->tags + (size_t)l->sets * l->assoc;
+    l->by_table = by_table(g, r);
+    if (l->by_table)
+        sim_recent_init_zeroed(&l->recent, l->assoc, l->state);
 }
 
 // The way of the tag, marked or not, or assoc.
@@ -92,6 +103,42 @@ static uint32_t rrip_victim(const struct sim_level *l, uint64_t *bits)
     }
 }
 
+// ---- One set by a table ----
+
+static enum sim_use table_use(struct sim_level *l, uint64_t line)
+{
+    uint32_t slot = sim_recent_find(&l->recent, line + 1);
+    uint64_t mark;
+
+    if (slot == l->assoc)
+        return SIM_ABSENT;
+    sim_recent_touch(&l->recent, slot);
+    mark = l->tags[slot];
+    l->tags[slot] = 0;
+    return mark ? SIM_FIRST_USE : SIM_PRESENT;
+}
+
+static uint64_t table_fill(struct sim_level *l, uint64_t line, uint64_t mark)
+{
+    uint64_t old;
+    uint32_t slot = sim_recent_put(&l->recent, line + 1, &old);
+
+    if (old)
+        old |= l->tags[slot];
+    l->tags[slot] = mark;
+    return old;
+}
+
+static bool table_take(struct sim_level *l, uint64_t line)
+{
+    uint32_t slot = sim_recent_find(&l->recent, line + 1);
+
+    if (slot == l->assoc)
+        return false;
+    sim_recent_take(&l->recent, slot);
+    return true;
+}
+
 // ---- A level ----
 
 static void used(struct sim_level *l, uint64_t set, uint32_t way, uint64_t prediction)
@@ -105,9 +152,12 @@ static void used(struct sim_level *l, uint64_t set, uint32_t way, uint64_t predi
 enum sim_use sim_level_use(struct sim_level *l, uint64_t line)
 {
     uint64_t set = sim_level_set(l, line), *ways = l->tags + set * l->assoc;
-    uint32_t way = find(ways, l->assoc, line + 1);
     enum sim_use use;
+    uint32_t way;
 
+    if (l->by_table)
+        return table_use(l, line);
+    way = find(ways, l->assoc, line + 1);
     if (way == l->assoc)
         return SIM_ABSENT;
     use = ways[way] & SIM_LEVEL_MARK ? SIM_FIRST_USE : SIM_PRESENT;
@@ -121,6 +171,8 @@ enum sim_use sim_level_use(struct sim_level *l, uint64_t line)
 
 bool sim_level_has(const struct sim_level *l, uint64_t line)
 {
+    if (l->by_table)
+        return sim_recent_find(&l->recent, line + 1) != l->assoc;
     return find(l->tags + sim_level_set(l, line) * l->assoc, l->assoc, line + 1) != l->assoc;
 }
 
@@ -129,6 +181,8 @@ uint64_t sim_level_fill(struct sim_level *l, uint64_t line, uint64_t mark)
     uint64_t set = sim_level_set(l, line), *ways = l->tags + set * l->assoc, old;
     uint32_t way;
 
+    if (l->by_table)
+        return table_fill(l, line, mark);
     if (l->replacement == SIM_LRU) {
         old = ways[l->assoc - 1];
         put_first(ways, l->assoc - 1, (line + 1) | mark);
@@ -147,8 +201,11 @@ uint64_t sim_level_fill(struct sim_level *l, uint64_t line, uint64_t mark)
 bool sim_level_take(struct sim_level *l, uint64_t line)
 {
     uint64_t set = sim_level_set(l, line), *ways = l->tags + set * l->assoc;
-    uint32_t way = find(ways, l->assoc, line + 1);
+    uint32_t way;
 
+    if (l->by_table)
+        return table_take(l, line);
+    way = find(ways, l->assoc, line + 1);
     if (way == l->assoc)
         return false;
     if (l->replacement != SIM_LRU) {

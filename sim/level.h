@@ -9,6 +9,7 @@
 #define QUERN_SIM_LEVEL_H
 
 #include "sim/cache.h"
+#include "sim/recent.h"
 
 // Which line of a full set is replaced. An empty way is filled first, the lowest one.
 enum sim_replacement {
@@ -32,12 +33,17 @@ enum sim_replacement {
 // tags[set * assoc + way]: 0 for an empty way, else the line's number plus one, and the mark. With
 // SIM_LRU the ways are in order of use, the latest first and the empty ones last; else state[set]
 // has the bits: the tree's node n at bit n (the root is 1, the children of n are 2n and 2n + 1), or
-// two for each way.
+// two for each way. One set of more than SIM_LEVEL_SEARCHED ways in order of use is `recent`, whose
+// keys are the tags without their marks; tags[slot] has the mark.
+#define SIM_LEVEL_SEARCHED 16u
+
 struct sim_level {
     uint64_t *tags, *state;
     uint64_t set_mask; // sets - 1 if their number is a power of two, else 0
     uint32_t sets, assoc, line_shift;
     enum sim_replacement replacement;
+    bool by_table; // it is `recent`
+    struct sim_recent recent;
 };
 
 // A valid geometry (sim_geometry_check_last) that r can have.

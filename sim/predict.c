@@ -3,11 +3,10 @@
 // The predictor of today (predict.h).
 #include "sim/predict.h"
 
-#define FOLD_BITS 22u
+#define FOLD_BITS ((uint32_t)SIM_TAGE_FOLD)
 #define FOLD_MASK ((1u << FOLD_BITS) - 1)
 
-// Outcomes that each table sees: about twice as many as the one before.
-static const uint16_t length[SIM_TAGE_TABLES] = { 4, 8, 14, 24, 42, 76, 140, 256 };
+static const uint16_t length[SIM_TAGE_TABLES] = { SIM_TAGE_LENGTHS };
 // Bits of the path that each table of targets sees.
 static const uint8_t path_bits[SIM_ITTAGE_TABLES] = { 0, 8, 16, 32, 64 };
 
@@ -15,7 +14,7 @@ static const uint8_t path_bits[SIM_ITTAGE_TABLES] = { 0, 8, 16, 32, 64 };
 
 static uint32_t outcome(const struct sim_predict *p, uint32_t ago)
 {
-    return p->history[(p->time - ago) % SIM_TAGE_HISTORY];
+    return p->history[p->time % SIM_TAGE_HISTORY + SIM_TAGE_HISTORY - ago];
 }
 
 // fold: the outcomes that the table sees, xored in groups of FOLD_BITS.
@@ -28,7 +27,8 @@ static void push(struct sim_predict *p, uint32_t bit)
         f ^= outcome(p, length[i]) << length[i] % FOLD_BITS;
         p->fold[i] = (f ^ f >> FOLD_BITS) & FOLD_MASK;
     }
-    p->history[p->time++ % SIM_TAGE_HISTORY] = (uint8_t)bit;
+    p->history[p->time % SIM_TAGE_HISTORY] = (uint8_t)bit;
+    p->history[p->time++ % SIM_TAGE_HISTORY + SIM_TAGE_HISTORY] = (uint8_t)bit;
 }
 
 static void push_path(struct sim_predict *p, uint64_t pc, uint64_t target)
@@ -47,24 +47,22 @@ static int8_t count(int8_t counter, bool up, int8_t least, int8_t most)
 
 // ---- TAGE ----
 
-struct places {
-    struct sim_tage_entry *entry[SIM_TAGE_TABLES];
-    uint16_t tag[SIM_TAGE_TABLES];
-};
-
-static void find(struct sim_predict *p, uint64_t pc, struct places *at)
+uint32_t sim_tage_find(struct sim_predict *p, uint32_t hash, bool taken, struct sim_tage_places *at)
 {
-    uint32_t hash = (uint32_t)(pc ^ pc >> 19);
+    uint32_t found = 0;
 
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < SIM_TAGE_TABLES; i++) {
-        uint32_t x = (p->fold[i] << 9 ^ hash ^ i << 5) * UINT32_C(0x9e3779b1);
+        uint32_t x = (p->fold[i] << 9 ^ hash ^ i << 5) * SIM_TAGE_FIRST;
 
         x ^= x >> 15;
-        x *= UINT32_C(0x85ebca6b);
-        at->entry[i] = &p->table[i][x >> 21];
-        at->tag[i] = (uint16_t)((x & 0xfff) | 0x1000);
+        x *= SIM_TAGE_SECOND;
+        at->entry[i] = i * SIM_TAGE_ENTRIES + (x >> 21);
+        at->tag[i] = (x & 0xfff) | 0x1000;
+        found |= (uint32_t)(p->table[at->entry[i]].tag == at->tag[i]) << i;
     }
+    push(p, taken);
+    return found;
 }
 
 // An entry that has not proved itself.
@@ -75,54 +73,53 @@ static bool is_new(const struct sim_tage_entry *e)
 
 // After a misprediction: an entry with a longer history, in the first free place behind the one
 // that predicted, now and then in the second; if none is free all become less useful.
-static void allocate(struct sim_predict *p, const struct places *at, uint32_t from, bool taken)
+static void allocate(struct sim_predict *p, const struct sim_tage_places *at, uint32_t from,
+                     bool taken)
 {
+    struct sim_tage_entry *entry = p->table;
     bool any = false;
 
     if (from + 1 < SIM_TAGE_TABLES && (p->events * UINT32_C(2654435761)) >> 30 == 0)
         from++;
     for (uint32_t i = from, n = 0; i < SIM_TAGE_TABLES && n < 2; i++) {
-        if (at->entry[i]->useful)
+        if (entry[at->entry[i]].useful)
             continue;
-        *at->entry[i] = (struct sim_tage_entry){ at->tag[i], taken ? 0 : -1, 0 };
+        entry[at->entry[i]] = (struct sim_tage_entry){ (uint16_t)at->tag[i], taken ? 0 : -1, 0 };
         any = true;
         n++;
         i++;
     }
     for (uint32_t i = from; !any && i < SIM_TAGE_TABLES; i++)
-        at->entry[i]->useful--;
+        entry[at->entry[i]].useful--;
 }
 
 static void forget_slowly(struct sim_predict *p)
 {
     if (++p->events % (1u << 18))
         return;
-    for (uint32_t i = 0; i < SIM_TAGE_TABLES; i++)
-        for (uint32_t k = 0; k < SIM_TAGE_ENTRIES; k++)
-            p->table[i][k].useful >>= 1;
+    for (uint32_t i = 0; i < SIM_TAGE_TABLES * SIM_TAGE_ENTRIES; i++)
+        p->table[i].useful >>= 1;
 }
 
 // Predicts, learns, and says what was predicted.
-static bool tage(struct sim_predict *p, uint64_t pc, bool taken)
+static bool tage(struct sim_predict *p, uint64_t pc, bool taken, const struct sim_tage_places *at,
+                 uint32_t found)
 {
     int8_t *base = &p->base[(pc ^ pc >> 14) % SIM_TAGE_BASE];
     int last = (int)SIM_TAGE_TABLES - 1, by = -1, other = -1;
     struct sim_tage_entry *e = NULL;
     bool guess, second, first;
-    struct places at;
 
-    find(p, pc, &at);
-    for (int i = last; i >= 0 && other < 0; i--)
-        if (at.entry[i]->tag == at.tag[i]) {
-            if (by < 0)
-                by = i;
-            else
-                other = i;
-        }
-    second = other >= 0 ? at.entry[other]->counter >= 0 : *base >= 0;
+    if (found) {
+        by = 31 - __builtin_clz(found);
+        found ^= 1u << by;
+    }
+    if (found)
+        other = 31 - __builtin_clz(found);
+    second = other >= 0 ? p->table[at->entry[other]].counter >= 0 : *base >= 0;
     guess = first = second;
     if (by >= 0) {
-        e = at.entry[by];
+        e = &p->table[at->entry[by]];
         first = e->counter >= 0;
         guess = is_new(e) && p->other >= 0 ? second : first;
         if (is_new(e) && first != second)
@@ -135,7 +132,7 @@ static bool tage(struct sim_predict *p, uint64_t pc, bool taken)
     if (!e || (is_new(e) && other < 0))
         *base = count(*base, taken, -2, 1);
     if (guess != taken && by < last)
-        allocate(p, &at, (uint32_t)(by + 1), taken);
+        allocate(p, at, (uint32_t)(by + 1), taken);
     forget_slowly(p);
     return guess;
 }
@@ -183,14 +180,22 @@ static bool loop(struct sim_predict *p, uint64_t pc, bool taken, bool guess)
     return said;
 }
 
-bool sim_predict_cond(struct sim_predict *p, uint64_t pc, bool taken)
+bool sim_predict_learn(struct sim_predict *p, uint64_t pc, bool taken,
+                       const struct sim_tage_places *at, uint32_t found)
 {
-    bool said = loop(p, pc, taken, tage(p, pc, taken));
+    bool said = loop(p, pc, taken, tage(p, pc, taken, at, found));
 
-    push(p, taken);
     if (taken)
         push_path(p, pc, 0);
     return said != taken;
+}
+
+bool sim_predict_cond(struct sim_predict *p, uint64_t pc, bool taken)
+{
+    struct sim_tage_places at;
+    uint32_t found = sim_tage_find(p, sim_tage_hash(pc), taken, &at);
+
+    return sim_predict_learn(p, pc, taken, &at, found);
 }
 
 // ---- ITTAGE ----

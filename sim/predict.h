@@ -47,19 +47,48 @@ struct sim_ittage_entry {
     uint32_t sure; // 0 to 3
 };
 
+// The order of the first members is known to engine/count/tage.S.
 struct sim_predict {
-    uint8_t history[SIM_TAGE_HISTORY]; // outcomes, the newest at (time - 1) % SIM_TAGE_HISTORY
-    uint64_t path;                     // of addresses and targets
-    uint32_t time, events;
+    struct sim_tage_entry table[SIM_TAGE_TABLES * SIM_TAGE_ENTRIES];
     uint32_t fold[SIM_TAGE_TABLES]; // of the history that the table sees
-    int8_t other;                   // whether new entries predict better than what they replace
-    int8_t base[SIM_TAGE_BASE];     // -2 to 1: taken from 0 on
-    struct sim_tage_entry table[SIM_TAGE_TABLES][SIM_TAGE_ENTRIES];
+    // Outcomes, the newest at (time - 1) % SIM_TAGE_HISTORY; each twice, so that the latest ones
+    // are in a row below time % SIM_TAGE_HISTORY in the second half.
+    uint8_t history[2 * SIM_TAGE_HISTORY];
+    uint32_t time, events;
+    uint64_t path;              // of addresses and targets
+    int8_t other;               // whether new entries predict better than what they replace
+    int8_t base[SIM_TAGE_BASE]; // -2 to 1: taken from 0 on
     struct sim_tage_loop loop[SIM_TAGE_LOOPS];
     struct sim_ittage_entry indirect[SIM_ITTAGE_TABLES][SIM_ITTAGE_ENTRIES];
     uint64_t returns[SIM_RETURNS];
     uint32_t depth;
 };
+
+// Outcomes that each table sees: about twice as many as the one before. They are folded: xored in
+// groups of SIM_TAGE_FOLD bits.
+#define SIM_TAGE_LENGTHS 4, 8, 14, 24, 42, 76, 140, 256
+#define SIM_TAGE_FOLD    22
+// By what the place of an entry is multiplied.
+#define SIM_TAGE_FIRST  0x9e3779b1u
+#define SIM_TAGE_SECOND 0x85ebca6bu
+
+// For each table the number of the entry, counted through all tables, and its tag.
+struct sim_tage_places {
+    uint32_t entry[SIM_TAGE_TABLES], tag[SIM_TAGE_TABLES];
+};
+
+// sim_predict_cond() in steps, for callers that do the first one in another way: finds the entries
+// of a branch, returns a bit for each table whose entry has the tag, and adds the outcome to the
+// history; then predicts and learns from these.
+uint32_t sim_tage_find(struct sim_predict *p, uint32_t hash, bool taken,
+                       struct sim_tage_places *at);
+bool sim_predict_learn(struct sim_predict *p, uint64_t pc, bool taken,
+                       const struct sim_tage_places *at, uint32_t found);
+
+static inline uint32_t sim_tage_hash(uint64_t pc)
+{
+    return (uint32_t)(pc ^ pc >> 19);
+}
 
 // A branch at pc. True if it was mispredicted.
 bool sim_predict_cond(struct sim_predict *p, uint64_t pc, bool taken);

@@ -8,18 +8,19 @@
 // The page's stream, or the one that has been unused for longest, which becomes the page's.
 static struct sim_stream *stream_of(struct sim_prefetch *p, uint64_t page, int8_t at)
 {
-    struct sim_stream *oldest = p->stream;
+    uint64_t old;
+    uint32_t slot;
 
-    for (uint32_t i = 0; i < SIM_STREAMS; i++) {
-        struct sim_stream *s = &p->stream[i];
-
-        if (s->page == page + 1)
-            return s;
-        if (s->used < oldest->used)
-            oldest = s;
+    if (!p->pages.slots)
+        sim_recent_init_zeroed(&p->pages, SIM_STREAMS, p->storage);
+    slot = sim_recent_find(&p->pages, page + 1);
+    if (slot < SIM_STREAMS) {
+        sim_recent_touch(&p->pages, slot);
+    } else {
+        slot = sim_recent_put(&p->pages, page + 1, &old);
+        p->stream[slot] = (struct sim_stream){ .last = at };
     }
-    *oldest = (struct sim_stream){ .page = page + 1, .last = at };
-    return oldest;
+    return &p->stream[slot];
 }
 
 static void step(struct sim_stream *s, int8_t at)
@@ -44,7 +45,6 @@ static uint32_t stream(struct sim_prefetch *p, uint64_t line, uint64_t *lines)
     uint32_t n = 0;
     int next;
 
-    s->used = ++p->now;
     if (at == s->last)
         return 0;
     step(s, at);

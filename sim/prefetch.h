@@ -11,22 +11,23 @@
 // far as `distance` lines ahead of it, none twice. A page is SIM_STREAM_LINES lines.
 // Pairs: a line that misses L2 takes the other line of its aligned pair with it.
 //
-// Pure arithmetic, as cache.h.
+// Pure arithmetic, as cache.h. It has pointers into itself: not to be copied once it is used.
 #ifndef QUERN_SIM_PREFETCH_H
 #define QUERN_SIM_PREFETCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/recent.h"
+
 #define SIM_STREAMS      32u
+#define SIM_STREAMS_WORDS 74u // of sim_recent_bytes()
 #define SIM_STREAM_LINES 64u // of a page: 4 KiB with lines of 64 bytes
 #define SIM_BATCH_MAX    8u
 
 struct sim_stream {
-    uint64_t page; // plus one; 0: unused
-    uint64_t used; // when
-    int8_t last;   // line in the page
-    int8_t ahead;  // the last line that was named
+    int8_t last;  // line in the page
+    int8_t ahead; // the last line that was named
     int8_t direction;
     uint8_t steps;
 };
@@ -34,8 +35,9 @@ struct sim_stream {
 struct sim_prefetch {
     uint32_t distance, batch; // lines; distance 0: no streams
     bool pairs;
-    uint64_t now;
-    struct sim_stream stream[SIM_STREAMS];
+    struct sim_recent pages; // numbers plus one; the first use of all prepares it
+    uint64_t storage[SIM_STREAMS_WORDS];
+    struct sim_stream stream[SIM_STREAMS]; // by slot
 };
 
 // The lines to load ahead because of a reference to `line`; missed: it was not in the level.

@@ -10,6 +10,7 @@
 #include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
+#include "engine/count/tage.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -387,12 +388,21 @@ static bool i1_touch(struct thread *t, u64 a, u32 id)
     return ways[0] != id && sim_narrow_search(ways, spool->i1.assoc, id);
 }
 
+static bool mispredicts(struct sim_predict *p, u64 pc, bool taken)
+{
+    struct sim_tage_places at;
+
+    if (!tb_config.vectors)
+        return sim_predict_cond(p, pc, taken);
+    return sim_predict_learn(p, pc, taken, &at, tage_find(p, sim_tage_hash(pc), taken, &at));
+}
+
 void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
 {
     struct sim_branch *b = t->sim->branch;
 
     if (tb_config.predictor) {
-        if (sim_predict_cond(t->sim->predict, (u32)pc, taken))
+        if (mispredicts(t->sim->predict, (u32)pc, taken))
             calls_count(t, counter, 1);
         return;
     }

@@ -163,13 +163,27 @@ void levels_clear(void)
             own_empty(t->levels);
 }
 
-void levels_ahead(const struct thread *t, u64 addr)
+static void set_ahead(const struct sim_level *l, u64 line)
 {
-    const struct sim_level *l = all.has_l2 ? &t->levels->l2 : &all.ll;
-    const u64 *ways = l->tags + sim_level_set(l, addr >> l->line_shift) * l->assoc;
+    const u64 *ways = l->tags + sim_level_set(l, line) * l->assoc;
 
     __builtin_prefetch(ways, 1);
     __builtin_prefetch(ways + l->assoc - 1, 1);
+}
+
+// LL's sets are as far away as memory is: they are loaded, too, though L2 may have the line.
+void levels_ahead(const struct thread *t, u64 addr)
+{
+    u64 line = addr >> all.line_shift;
+
+    set_ahead(&all.ll, line);
+    if (!all.has_l2)
+        return;
+    set_ahead(&t->levels->l2, line);
+    if (t->levels->prefetch.pairs) {
+        set_ahead(&t->levels->l2, line ^ 1);
+        set_ahead(&all.ll, line ^ 1);
+    }
 }
 
 // ---- A reference ----

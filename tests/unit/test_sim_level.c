@@ -65,7 +65,8 @@ static void test_lru(void **state)
 {
     static const struct {
         uint32_t sets, assoc;
-    } cases[] = { { 1, 1 }, { 1, 4 }, { 3, 5 }, { 8, 20 }, { 12, 16 }, { 64, 33 } };
+    } cases[] = { { 1, 1 },   { 1, 4 },   { 3, 5 },  { 8, 20 },
+                  { 12, 16 }, { 64, 33 }, { 1, 17 }, { 1, 72 } };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -19,6 +19,7 @@
 #include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
+#include "engine/count/tage.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -32,6 +33,12 @@ static struct spool_header header;
 struct spool_header *spool = &header;
 void (*stopworld_on_turn)(struct thread *t);
 struct vector_sets vector_sets;
+
+// The same without vectors; nothing else of it is needed here.
+uint32_t tage_find(struct sim_predict *p, uint32_t hash, bool taken, struct sim_tage_places *at)
+{
+    return sim_tage_find(p, hash, taken, at);
+}
 
 static struct thread thread[2];
 static u32 missed; // references that reached LL

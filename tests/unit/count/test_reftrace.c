@@ -164,7 +164,8 @@ static const char *map_text(u8 start, u8 last, u8 offset, bool has_path)
     char *to = one[which ^= 1];
 
     sprintf(to,
-            "MAPS0:%02x 00 00 00 00 00 00 00 %02x 00 00 00 00 00 00 00 %02x 00 00 00 00 00 00 00%s\n",
+            "MAPS0:%02x 00 00 00 00 00 00 00 %02x 00 00 00 00 00 00 00 "
+            "%02x 00 00 00 00 00 00 00%s\n",
             start, last, offset, has_path ? " 2f 62 69 6e 2f 70 72 6f 67" : "");
     return one[which];
 }
