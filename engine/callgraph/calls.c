@@ -429,8 +429,13 @@ static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind,
     more = stacks_unwind(t, sp);
     while (frames_top(t)->sp == sp) {
         matched |= (frames_top(t)->key & ~SPOOL_FRAME_FLAGS) == sp + target;
+        more = frames_edge(frames_top(t));
         frames_pop(t->counters);
     }
+    // The function has put another address in the place of its own, and has ended, too: as if it
+    // had been unwound, its caller continues there. A handler has none.
+    if (more && more->kind == SPOOL_EDGE_ROOT)
+        more = NULL;
     if (!matched)
         jump(t, site, target, behind, false, more ? more : last);
 }

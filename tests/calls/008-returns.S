@@ -4,11 +4,15 @@
 // goal: a call by jump: 3 + 2. thunk is the retpoline of compilers, which prevents speculation:
 // call, mov, ret to the address in rax, which is a call, too: 3 + 2. drop removes its return
 // address and returns to its caller's caller (add, ret: 2); between: call, which never returns: 1 +
-// 2.
+// 2. replaced puts goal's address in the place of its own (lea, mov, ret: 3): it has ended, its
+// caller has called goal, and goal returns there: last has no other caller.
 //
 // edge: _start between 1 3
 // edge: _start by_ret 2 10
 // edge: _start thunk 3 15
+// edge: _start replaced 1 3
+// edge: _start goal 1 2
+// edge: _start last 1 1
 // edge: between drop 1 2
 // edge: by_ret goal 2 4
 // edge: thunk goal 3 6
@@ -23,6 +27,11 @@ _start: call    by_ret
         dec     %ebp
         jnz     1b
         call    between
+        lea     3f(%rip), %rax
+        push    %rax
+        call    replaced
+        ud2
+3:      call    last
         mov     $60, %eax
         xor     %edi, %edi
         syscall
@@ -51,3 +60,12 @@ between:
 drop:   add     $8, %rsp
         ret
         .size   drop, . - drop
+        .type   replaced, @function
+replaced:
+        lea     goal(%rip), %rbx
+        mov     %rbx, (%rsp)
+        ret
+        .size   replaced, . - replaced
+        .type   last, @function
+last:   ret
+        .size   last, . - last

@@ -252,6 +252,38 @@ static void test_returns_elsewhere(void **state)
     assert_non_null(edge(SPOOL_EDGE_JUMP, CODE('A') + 0xb, CODE('D')));
 }
 
+// B, and with it E, to which it has jumped, ends by a return to an address that it has put in the
+// place of its own: its caller continues there, and D returns to that.
+static void test_returns_replaced(void **state)
+{
+    struct spool_edge *e;
+
+    (void)state;
+    begin();
+    calls(t, 'B', 0xff000);
+    works(t, 3);
+    jumps(t, CODE('E'), 0xff000);
+    works(t, 4);
+    returns(t, 0xff000, CODE('D'));
+    assert_string_equal(open_calls(t), "AD");
+    e = edge(SPOOL_EDGE_JUMP, CODE('A') + 0xb, CODE('D'));
+    assert_non_null(e);
+    assert_null(edge(SPOOL_EDGE_JUMP, CODE('E') + 0x30, CODE('D')));
+    works(t, 2);
+    returns(t, 0xff008, CODE('A') + 0x80);
+    assert_string_equal(open_calls(t), "A");
+    expect(t, called('A', 'B'), 1, 7);
+    expect(t, e, 1, 2);
+    // The same behind a function that B has left.
+    calls(t, 'B', 0xff000);
+    calls(t, 'C', 0xfe000);
+    returns(t, 0xff000, CODE('D'));
+    assert_string_equal(open_calls(t), "AD");
+    expect(t, e, 2, 2);
+    returns(t, 0xff008, CODE('A') + 0x80);
+    assert_string_equal(open_calls(t), "A");
+}
+
 // B jumps to D: that is called by B, and ends with it.
 static void test_jumps(void **state)
 {
@@ -646,6 +678,19 @@ static void test_signal_return(void **state)
     calls_signal_return(t);
     tb_config.calls = true;
     assert_string_equal(open_calls(t), "AB");
+}
+
+// A handler that ends by a return to an address that it has put in the place of its own has no
+// caller that goes on: it leads there itself.
+static void test_signal_replaced(void **state)
+{
+    (void)state;
+    begin();
+    signal_comes(0xfc000, 'H');
+    assert_string_equal(open_calls(t), "ARH");
+    returns(t, 0xfc000, CODE('D'));
+    assert_string_equal(open_calls(t), "ARD");
+    assert_non_null(edge(SPOOL_EDGE_JUMP, CODE('H') + 0x30, CODE('D')));
 }
 
 // A vfork child that ends in a function that it called; one that returns as its parent will; and
@@ -1194,6 +1239,8 @@ int main(void)
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_saved),
         cmocka_unit_test(test_returns_elsewhere),
+        cmocka_unit_test(test_signal_replaced),
+        cmocka_unit_test(test_returns_replaced),
         cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_full),
