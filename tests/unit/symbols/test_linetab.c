@@ -24,9 +24,11 @@ static const unsigned char header[] = {
     0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1,
     // folders: one format, a path in place; "/src" and "inc"
     1, DW_LNCT_path, DW_FORM_string, 2, '/', 's', 'r', 'c', 0, 'i', 'n', 'c', 0,
-    // files: a path and a folder; a.c in 0, b.h in 1, /c.c in 1
-    2, DW_LNCT_path, DW_FORM_string, DW_LNCT_directory_index, DW_FORM_udata, 3, //
-    'a', '.', 'c', 0, 0, 'b', '.', 'h', 0, 1, '/', 'c', '.', 'c', 0, 1
+    // files: a path, a block of a kind that is not known, and a folder; a.c in 0, b.h in 1, /c.c in
+    // 1
+    3, DW_LNCT_path, DW_FORM_string, 0x81, 0x40, DW_FORM_block, DW_LNCT_directory_index,
+    DW_FORM_udata, 3, //
+    'a', '.', 'c', 0, 2, 7, 7, 0, 'b', '.', 'h', 0, 0, 1, '/', 'c', '.', 'c', 0, 1, 7, 1
 };
 
 static const unsigned char program[] = {
