@@ -104,6 +104,26 @@ END
 summary: 18"
 }
 
+# Three blocks of the same code: each has its own.
+@test "partial executions of several blocks" {
+    make_prog
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1 1
+block 0x401000 0 1 1
+block 0x401000 0 1 1
+partial 0 1 2
+partial 1 2 30
+partial 2 1 500
+end exit 0
+END
+    quern run -q --cache-sim=no -o out ./prog
+    same "$(sed -n '/^fn/,$p' out)" "fn=f
+4 532
+5 30
+summary: 562"
+}
+
 @test "counters of several threads are summed" {
     make_prog
     script << 'END'
