@@ -114,8 +114,8 @@ int run_fd_copy(int fd)
 {
     int high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
 
-    // The limit is lower: the first free descriptor behind the standard streams.
-    return high < 0 && errno == EINVAL ? fcntl(fd, F_DUPFD, STDERR_FILENO + 1) : high;
+    // The limit is lower, or too near: the first free descriptor behind the standard streams.
+    return high < 0 && (errno == EINVAL || errno == EMFILE) ? fcntl(fd, F_DUPFD, STDERR_FILENO + 1) : high;
 }
 
 // Moves the descriptor up: never one of the standard streams, should they be closed.

@@ -172,12 +172,21 @@ int fds_adopt_spool(int fd)
     return moved;
 }
 
+_Noreturn static void die_at_start(const char *what, int fd)
+{
+    if (fd == -EMFILE)
+        engine_die("no descriptor is free for the %s: the limit on open files (ulimit -n) is too "
+                   "low; `ulimit -n 64` is enough",
+                   what);
+    engine_die("cannot move the descriptor of the %s: error %d", what, -fd);
+}
+
 void fds_init(int spool_fd, int log_fd)
 {
     int fd = dup_high(spool_fd);
 
     if (fd < 0)
-        engine_die("cannot move file descriptor %d: error %d", spool_fd, -fd);
+        die_at_start("spool", fd);
     set_own(FD_SPOOL, fd);
     sys_close(spool_fd);
 
@@ -191,7 +200,7 @@ void fds_init(int spool_fd, int log_fd)
             sys_close(null);
     }
     if (fd < 0)
-        engine_die("cannot move file descriptor %d: error %d", log_fd, -fd);
+        die_at_start("messages", fd);
     if (log_fd > 2)
         sys_close(log_fd);
     set_own(FD_LOG, fd);

@@ -33,12 +33,25 @@ limited() { # LIMIT ARGUMENTS...
     # Who may raise hard limits (CAP_SYS_RESOURCE, bit 24) raises this one.
     (((0x$(awk '/^CapEff/ { print $2 }' /proc/self/status) >> 24 & 1) == 0)) ||
         skip "this user may raise hard limits"
-    limited '-n 8' run -q -o out /bin/true
-    [ "$status" = 0 ]
-    same "$messages" "==PID== the profile is not written: the program's own limit on open files \
+    for n in 8 11 12; do # from 10 on is where the spool's descriptor goes, if there is space
+        limited "-n $n" run -q -o out /bin/true
+        [ "$status" = 0 ]
+        same "$messages" "==PID== the profile is not written: the program's own limit on open files \
 (ulimit -n) is too low for that; the counts are in $PWD/quern.spool.PID: use \`quern recover\` on it"
-    "$QUERN" recover -q -o out
-    [ -s out ]
+        "$QUERN" recover -q -o out
+        [ -s out ]
+        rm out
+    done
+}
+
+@test "too few descriptors for the engine: the limit is named" {
+    unset QUERN_ENGINE
+    (((0x$(awk '/^CapEff/ { print $2 }' /proc/self/status) >> 24 & 1) == 0)) ||
+        skip "this user may raise hard limits"
+    limited '-n 6' run -q -o out /bin/true
+    [ "$status" = 125 ]
+    same "$messages" "==PID== no descriptor is free for the spool: the limit on open files \
+(ulimit -n) is too low; \`ulimit -n 64\` is enough"
 }
 
 @test "too few descriptors for the spool: the limit is named" {
