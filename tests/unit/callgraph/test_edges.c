@@ -209,6 +209,29 @@ static void test_at(void **state)
     assert_true(edges_at(18) == &record[3]);
     for (u32 i = 19; i < 23; i++)
         assert_true(edges_at(i) == &record[4]);
+    // A last one that has no counters gives its number to the next one.
+    get(SPOOL_EDGE_GOTO, 0x1050, 0x1060);
+    assert_true(edges_at(23) == &record[5]);
+    get(SPOOL_EDGE_CALL, 0x1060, 0x2000);
+    assert_true(edges_at(23) == &record[6]);
+}
+
+// What was found is found again, also where many have been found meanwhile, each with its own place
+// or not; what takes the place of another one is searched.
+static void test_found(void **state)
+{
+    const u32 many = ARRAY_SIZE(record) - 1;
+
+    (void)state;
+    for (u32 turn = 0; turn < 3; turn++)
+        for (u32 i = 0; i < many; i++) {
+            if (!turn)
+                get(SPOOL_EDGE_CALL, 0x10000 + 16 * i, 0x2000);
+            assert_true(edges_at(10 + 4 * i) == &record[i]);
+        }
+    for (u32 i = many; i-- > 0;)
+        if (edges_at(10 + 4 * i) != &record[i] || edges_at(12 + 4 * i) != &record[i])
+            fail();
 }
 
 // As edges are hashed now, with these numbers the first and the last place of a table are used.
@@ -311,13 +334,10 @@ static void test_locked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_grows, begin),
-        cmocka_unit_test_setup(test_counters, begin),
-        cmocka_unit_test_setup(test_same, begin),
-        cmocka_unit_test_setup(test_of, begin),
-        cmocka_unit_test_setup(test_functions, begin),
-        cmocka_unit_test_setup(test_at, begin),
-        cmocka_unit_test(test_locked),
+        cmocka_unit_test_setup(test_grows, begin),     cmocka_unit_test_setup(test_counters, begin),
+        cmocka_unit_test_setup(test_same, begin),      cmocka_unit_test_setup(test_of, begin),
+        cmocka_unit_test_setup(test_functions, begin), cmocka_unit_test_setup(test_at, begin),
+        cmocka_unit_test_setup(test_found, begin),     cmocka_unit_test(test_locked),
     };
 
     return cmocka_run_group_tests_name("engine edges", tests, NULL, NULL);
