@@ -115,7 +115,9 @@ int run_fd_copy(int fd)
     int high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
 
     // The limit is lower, or too near: the first free descriptor behind the standard streams.
-    return high < 0 && (errno == EINVAL || errno == EMFILE) ? fcntl(fd, F_DUPFD, STDERR_FILENO + 1) : high;
+    if (high < 0 && (errno == EINVAL || errno == EMFILE))
+        return fcntl(fd, F_DUPFD, STDERR_FILENO + 1);
+    return high;
 }
 
 // Moves the descriptor up: never one of the standard streams, should they be closed.
