@@ -11,7 +11,7 @@ import { csvOf, Table } from "./table";
 import type { Column } from "./table";
 import { assemblyView } from "./view_assembly";
 import { flameView } from "./view_flame";
-import { sourceOfFunction } from "./view_source";
+import { minus, sourceOfFunction } from "./view_source";
 import { rate, whyBar, whyLegend } from "./view_summary";
 
 const MOST = 1000; // direct callers or callees that are shown
@@ -116,6 +116,13 @@ function neighbourColumns(app: App): Column[] {
   ];
 }
 
+// Exact where it is whole.
+function perCall(cost: Value | undefined, calls: Value | undefined, scale: number): Value {
+  const a = cost?.exact ?? null, n = calls?.exact ?? null;
+  return { exact: scale === 1 && a !== null && n !== null && n > 0n && a % n === 0n ? a / n : null,
+    approx: (cost?.approx ?? 0) / (calls?.approx || NaN) };
+}
+
 function neighbourRow(app: App, n: Neighbour, whole: number[], callers: boolean, f: number): { cells: (Node | string)[];
   of: string[] } {
   const cells: (Node | string)[] = [], of: string[] = [];
@@ -129,9 +136,8 @@ function neighbourRow(app: App, n: Neighbour, whole: number[], callers: boolean,
     for (const side of app.sides) put(app.text(side, n.cost[i]!, app.scale(e)), ["edge", e, side, id].join(":"));
     if (!app.summary.events[e]!.ratio) put(app.shareOf(n.cost[i]![0]!.approx, whole[i]!), "");
   });
-  const each = [Side.New, Side.Old].map((side) => (n.cost[0]![side]?.approx ?? 0) / (n.calls[side]?.approx || NaN));
-  const value = (approx: number): Value => ({ exact: null, approx });
-  for (const side of app.sides) put(app.text(side, [value(each[0]!), value(each[1]!), value(each[0]! - each[1]!)], 1), "");
+  const each = [Side.New, Side.Old].map((side) => perCall(n.cost[0]![side], n.calls[side], app.scale(app.event)));
+  for (const side of app.sides) put(app.text(side, [each[0], each[1], minus(each[0]!, each[1]!)], 1), "");
   put(app.named(n.name), "");
   return { cells, of };
 }

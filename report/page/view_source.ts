@@ -424,7 +424,7 @@ class SourceView implements Shown {
         cells: [...cells, number, code, ...(this.func === NONE ? [where] : [])], of,
         attributes: {
           class: [row.gap ? "gap" : "", app.base && !row.new ? "gone" : app.base && !row.old ? "new" : "",
-            row.inside ? "inside" : "", app.state.l && !row.inside && String(row.new) === app.state.l ? "here" : ""].join(" ").trim() || undefined,
+            row.inside ? "unfolded" : "", app.state.l && !row.inside && String(row.new) === app.state.l ? "here" : ""].join(" ").trim() || undefined,
         },
       };
     };
@@ -450,7 +450,7 @@ class SourceView implements Shown {
       const line = row.file === null ? h("span", { class: "call" }, toggle, " → ", app.link(callee, {}, true), " " + times + " calls")
         : h("span", { class: "call" }, toggle, " inlined from ", h("bdi", { title: row.file }, base(row.file)), " into ", app.link(callee));
       line.style.setProperty("--depth", String(row.inside?.depth ?? 0));
-      return { cells: [...cells, null, line], of, attributes: { class: row.inside ? "site inside" : "site", "data-mark": row.mark } };
+      return { cells: [...cells, null, line], of, attributes: { class: row.inside ? "site unfolded" : "site", "data-mark": row.mark } };
     };
     await this.again(false);
   }

@@ -27,6 +27,7 @@ from compare import (FOLDER, LARGE, QUERN, all_rows, as_json, compare, compare_c
 from profiles import CIRCLE, COSTS, DIAMOND, FLOW  # noqa: E402
 from screens import (check_compared, check_names, check_panes, check_recursion, check_screen, check_search, check_source, check_unfold,  # noqa: E402, F401
     check_startup, check_widths)
+from walks import check_walks  # noqa: E402, F401
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 
@@ -1427,8 +1428,8 @@ def check_each_part(browser, profile, wanted, summary, faults):
 # In this order. Tests that only Chromium supports: widths of the window, print, damaged files by the dozen, missing features.
 VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
          "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old", "screen", "startup", "names", "panes",
-         "source", "unfold", "search", "recursion", "compared", "widths")
-CHROMIUM = ("access", "damage", "first", "old", "panes", "source", "unfold", "compared", "widths")
+         "source", "unfold", "search", "recursion", "compared", "widths", "walks")
+CHROMIUM = ("access", "damage", "first", "old", "panes", "source", "unfold", "compared", "widths", "walks")
 
 
 def main():

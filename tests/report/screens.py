@@ -238,10 +238,10 @@ def check_unfold(browser):
     browser.open(report)
     browser.view("v=source&w=screens.c")
     # Of rows that are calls, inlined, or unfolded: cost, line, text.
-    rows = lambda which=".site, .inside": browser.run(  # noqa: E731
+    rows = lambda which=".site, .unfolded": browser.run(  # noqa: E731
         "return [...document.querySelectorAll('#quern-source tr')].filter((r) => r.matches('%s')).map((r) => {"
         "const c = [...r.cells].map((c) => c.textContent); return [c[0], c[2], c[3]]; })" % which)
-    kinds = "return [...document.querySelectorAll('#quern-source .inside [data-q]')].map((e) => e.dataset.q)"
+    kinds = "return [...document.querySelectorAll('#quern-source .unfolded [data-q]')].map((e) => e.dataset.q)"
     calls = [["70", "", "▸ → leaf 3 calls"], ["42", "", "▸ inlined from lib.h into main"], ["100", "", "▸ → mid 2 calls"]]
     compare("folded", rows(), calls, faults)
 
@@ -253,7 +253,7 @@ def check_unfold(browser):
 
     click("inlined")
     lines = [["40", "3", "(no line)"], ["2", "7", "(no line)"]]
-    compare("what was inlined", rows(".inside"), [[a, b, ""] for a, b, _ in lines], faults)
+    compare("what was inlined", rows(".unfolded"), [[a, b, ""] for a, b, _ in lines], faults)
     compare("numbers say what they are", browser.run(kinds), ["inner:0:0:3", "inner:0:0:7"], faults)
     compare("the button", browser.run("return [document.activeElement.ariaLabel, document.activeElement.ariaExpanded]"),
             ["Lines of lib.h in main", "true"], faults)
@@ -261,19 +261,19 @@ def check_unfold(browser):
     compare("folded again", rows(), calls, faults)
     click("mid")
     mid = [["30", "5", SOURCE.split("\n")[4]], ["", "6", SOURCE.split("\n")[5]], ["70", "", "▸ → leaf 3 calls"]]
-    compare("a callee", rows(".inside"), mid, faults)
+    compare("a callee", rows(".unfolded"), mid, faults)
     click("leaf")
     mid[2][2] = "▾ → leaf 3 calls"
-    compare("its callee", rows(".inside"), mid + [["70", "8", SOURCE.split("\n")[7]]], faults)
+    compare("its callee", rows(".unfolded"), mid + [["70", "8", SOURCE.split("\n")[7]]], faults)
     link = browser.run("return location.hash")
     browser.view("v=functions")
     browser.view(link[1:])
-    compare("by a link", rows(".inside"), mid + [["70", "8", SOURCE.split("\n")[7]]], faults)
+    compare("by a link", rows(".unfolded"), mid + [["70", "8", SOURCE.split("\n")[7]]], faults)
     compare("the hottest line is the file's own", texts(browser, "#quern-main [role=status]")[-1], "Hottest line: 8, 46.1 % of Ir", faults)
     browser.view("v=function&f=" + next(browser.ask("name", f)["hash"] for f in range(3) if browser.ask("name", f)["name"] == "mid"))
     browser.run("document.querySelector('#quern-function-source .site button').click()")
     time.sleep(0.3)
-    compare("in a function's view", browser.run("return [...document.querySelectorAll('#quern-function-source .inside td')].map((c) => c.textContent)"),
+    compare("in a function's view", browser.run("return [...document.querySelectorAll('#quern-function-source .unfolded td')].map((c) => c.textContent)"),
             ["70", "46.1 %", "8", SOURCE.split("\n")[7]], faults)
     compare("console", browser.complaints(), [], faults)
     test("source: callees and inlined code are unfolded", faults)
@@ -354,12 +354,15 @@ def check_widths(browser):
     test("phone and notebook, light and dark: nothing is wider than the page", faults)
 
 
+RECURSION = ("events: Ir\nfl=x.c\nfn=main\n1 1\ncfn=a\ncalls=1 2\n1 40\nfn=a\n2 10\ncfn=b\ncalls=2 3\n2 30\n"
+             "fn=b\n3 30\ncfn=a\ncalls=1 2\n3 5\n")
+
+
 def check_recursion(browser):
     """A cycle that holds most of the program is opened in the flame graph and in the inclusive list, which say so; elsewhere and by
     choice it is one function. a and b call each other: 10 + 30 of 41."""
     faults = []
-    text = ("events: Ir\nfl=x.c\nfn=main\n1 1\ncfn=a\ncalls=1 2\n1 40\nfn=a\n2 10\ncfn=b\ncalls=2 3\n2 30\nfn=b\n3 30\ncfn=a\ncalls=1 2\n3 5\n")
-    browser.open(made("recursion", text))
+    browser.open(made("recursion", RECURSION))
     said = "A cycle of 2 functions, which call each other, has 97.6 % of the program"
     rows = "return [...document.querySelectorAll('#quern-flame tbody tr')].map((r) => r.cells[4].textContent.slice(0, 4))"
     for view, opened in (("v=flame&t=1", True), ("v=flame&t=1&cy=1", False), ("v=flame&t=1&cy=0", True), ("v=functions", False), ("k=incl", True),
