@@ -97,6 +97,7 @@ static const struct command *find_or_die(const char *name)
     for (size_t i = 0; i < COMMANDS; i++)
         if (commands[i].summary)
             nearest_offer(&n, commands[i].name);
+    nearest_offer(&n, "help");
     if (!n.best && strchr(name, '/') && access(name, X_OK) == 0)
         die(UTIL_USAGE, "%s: a program, not a command; `quern run %s` profiles it", name, name);
     if (n.best)

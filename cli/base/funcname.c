@@ -82,30 +82,31 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// The edit distance: how many letters to insert, delete or change. More than `most`: any number
-// above it.
+// The edit distance: how many letters to insert, delete, change, or exchange with their neighbour.
+// More than `most`: any number above it.
 static size_t distance(const char *a, size_t n, const char *b, size_t m, size_t most)
 {
-    size_t row[LETTERS + 1];
+    size_t row[3][LETTERS + 1], before_best = 0;
 
     if ((n > m ? n - m : m - n) > most)
         return most + 1;
     for (size_t j = 0; j <= m; j++)
-        row[j] = j;
+        row[0][j] = j;
     for (size_t i = 1; i <= n; i++) {
-        size_t corner = row[0], best = row[0] = i;
+        size_t *now = row[i % 3], *up = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        size_t best = now[0] = i;
 
         for (size_t j = 1; j <= m; j++) {
-            size_t above = row[j];
-
-            row[j] = least(corner + (a[i - 1] != b[j - 1]), least(above, row[j - 1]) + 1);
-            corner = above;
-            best = least(best, row[j]);
+            now[j] = least(up[j - 1] + (a[i - 1] != b[j - 1]), least(up[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = least(now[j], before[j - 2] + 1);
+            best = least(best, now[j]);
         }
-        if (best > most)
+        if (best > most && before_best > most) // an exchange goes two rows back
             return most + 1;
+        before_best = best;
     }
-    return row[m];
+    return row[n % 3][m];
 }
 
 // A name that begins or ends with the text counts as one wrong letter: "cold" was renamed to

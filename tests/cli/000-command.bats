@@ -57,6 +57,8 @@ load run
     done
     quern help covnert
     same "$messages" 'quern: covnert: unknown command; is convert meant? `quern help` lists them'
+    quern hlep
+    same "$messages" 'quern: hlep: unknown command; is help meant? `quern help` lists them'
     quern ./stderr # a file that is no program
     same "$messages" 'quern: ./stderr: unknown command; `quern help` lists them'
     quern /bin/true

@@ -99,6 +99,11 @@ static void test_nearest(void **state)
     assert_string_equal(nearest("cold", names), "cold_path()");
     assert_string_equal(nearest("sort", names), "bench_sort()");
     assert_string_equal(nearest("bench_sort(int)", names), "bench_sort()");
+    // Two letters in the wrong order are one wrong letter.
+    assert_string_equal(nearest("mian", names), "main");
+    assert_string_equal(nearest("amin", names), "main");
+    assert_string_equal(nearest("amni", names), "");                   // both pairs
+    assert_string_equal(nearest("bcneh_osrt", names), "bench_sort()"); // three of ten letters
     assert_string_equal(nearest("zzzz", names), "");
     assert_string_equal(nearest("b", names), ""); // a third of a letter
     assert_string_equal(nearest("", names), "");
