@@ -5,20 +5,9 @@ import { Side } from "./core";
 import type { Snippet } from "./api";
 import type { App } from "./app";
 import { base, button, clip, h, percent } from "./element";
-import { coloured, languageOf, lex } from "./syntax";
+import { coloured, dedent, languageOf, lex } from "./syntax";
 
 const LINES = 5, MANY = 100000; // functions above which lines are counted on request
-
-// Without the indentation that all lines have.
-function dedent(texts: (string | null)[]): (string | null)[] {
-  const there = texts.filter((text): text is string => !!text?.trim());
-  const least: string = there.reduce((n: string, text) => {
-    let i = 0;
-    while (i < n.length && n[i] === text[i]) i++;
-    return n.slice(0, i);
-  }, /^\s*/.exec(there[0] ?? "")![0]!);
-  return texts.map((text) => text?.startsWith(least) ? text.slice(least.length) : text);
-}
 
 // `most`: the cost of the hottest line.
 function card(app: App, s: Snippet, most: number): HTMLElement {

@@ -101,3 +101,14 @@ export function lex(text: string, open: Open, language: Language): { pieces: [Ki
 export function coloured(pieces: [Kind, string][]): Child[] {
   return pieces.map(([kind, text]) => kind ? h("span", { class: "syn-" + kind }, text) : text);
 }
+
+// Without the indentation that all lines have.
+export function dedent(texts: (string | null)[]): (string | null)[] {
+  const there = texts.filter((text): text is string => !!text?.trim());
+  const least: string = there.reduce((n: string, text) => {
+    let i = 0;
+    while (i < n.length && n[i] === text[i]) i++;
+    return n.slice(0, i);
+  }, /^\s*/.exec(there[0] ?? "")![0]!);
+  return texts.map((text) => text?.startsWith(least) ? text.slice(least.length) : text);
+}

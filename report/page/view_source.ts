@@ -10,7 +10,7 @@ import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { base, button, h, percent, svg } from "./element";
 import { write } from "./state";
-import { coloured, languageOf, lex } from "./syntax";
+import { coloured, dedent, languageOf, lex } from "./syntax";
 import type { Open } from "./syntax";
 import { Table } from "./table";
 import type { Column, Row } from "./table";
@@ -245,10 +245,14 @@ class SourceView implements Shown {
       const cold = !values && !calls.length && !!text && (n || o) > least && (n || o) < most &&
         /\w.*[;({]|return|else/.test(text) &&
         !/^\s*(\/\/|\/?\*|#)/.test(text);
-      const row: LineRow = { old: o, new: n, text, values, calls, cold, gap: gap && !(inside && !rows.length), inside };
+      const row: LineRow = { old: o, new: n, text, values, calls, cold, gap: gap && !inside, inside };
       gap = false;
       rows.push(row);
       for (const call of calls) rows.push({ call, of: row, inside, file: null, mark: above + o + "-" + n + "-" + call.callee.hash });
+    }
+    if (inside) {
+      const lines = rows.filter((row): row is LineRow => "text" in row);
+      dedent(lines.map((row) => row.text)).forEach((text, i) => { lines[i]!.text = text; });
     }
     return rows;
   }
@@ -405,7 +409,7 @@ class SourceView implements Shown {
         }
       }
       const code = h("code", { class: "text" + (row.cold ? " cold" : ""), title: row.cold ? "no cost" : null },
-        ...(row.text === null ? [row.new || row.old ? "" : "(no line)"] : row.cold ? [row.text]
+        ...(row.text === null ? [row.inside ? "(not in this report)" : row.new || row.old ? "" : "(no line)"] : row.cold ? [row.text]
           : coloured(lex(row.text, opened.get(row) ?? "", languageOf(file)).pieces)));
       const heat = this.heat.get(row);
       if (heat !== undefined) {
