@@ -544,10 +544,11 @@ static void put_files_of(const struct annotate *a, const struct groups *g, size_
 static void put_cycle(const struct annotate *a)
 {
     if (a->cycle_funcs && a->opened)
-        printf("A cycle of %zu functions, which call each other, has %.1f %% of the program: each has "
-               "the cost\nof its own calls, a call within the cycle at each level, so it may be more "
-               "than 100 %%\n(--cycles=yes: all have that of the cycle).\n\n",
-               a->cycle_funcs, a->cycle_share);
+        printf(
+            "A cycle of %zu functions, which call each other, has %.1f %% of the program: each has "
+            "the cost\nof its own calls, a call within the cycle at each level, so it may be more "
+            "than 100 %%\n(--cycles=yes: all have that of the cycle).\n\n",
+            a->cycle_funcs, a->cycle_share);
 }
 
 void annotate_functions(struct annotate *a)
