@@ -1,0 +1,626 @@
+// SPDX-License-Identifier: MIT
+//
+// The time of instructions on a core (core.h).
+#include "sim/core.h"
+
+// An instruction on its way.
+struct flow {
+    const struct core_exec *e;
+    const struct core_op *op;
+    const struct core_cost *cost;
+    uint32_t slots;                  // micro-ops, in allocation and retirement
+    uint64_t start;                  // the first cycle in which it may execute
+    uint64_t addresses;              // when the registers of addresses are there
+    uint64_t issued;                 // of the first micro-op
+    uint64_t loaded;                 // its data are there
+    uint64_t memory, translation;    // of the time until then: waiting
+    uint64_t code_translation;       // waiting of the front end
+    uint64_t front_late, store_late; // cycles by which these made it be allocated later
+    uint64_t bad_late;               // of front_late: after a misprediction
+    uint64_t
+        slack; // cycles that it waited for operands and ports: earlier allocation saves no more
+    uint64_t done, written;
+    enum core_cause store_cause;
+    bool fused, free; // free: needs no unit
+};
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// ---- The machine ----
+
+// Ports by the classes that can use them: a micro-op takes the one of its ports that fewest want.
+static void order_of_ports(const struct core_machine *m, uint8_t order[CORE_PORTS])
+{
+    uint32_t wanted[CORE_PORTS] = { 0 };
+
+    for (uint32_t i = 0; i < CORE_CLASSES * CORE_GROUPS; i++)
+        for (uint32_t p = 0; p < CORE_PORTS; p++)
+            wanted[p] += m->cost[i / CORE_GROUPS].group[i % CORE_GROUPS].ports >> p & 1;
+    for (uint32_t p = 0; p < CORE_PORTS; p++) {
+        uint32_t at = p;
+
+        for (; at > 0 && wanted[order[at - 1]] > wanted[p]; at--)
+            order[at] = order[at - 1];
+        order[at] = (uint8_t)p;
+    }
+}
+
+static uint16_t renumbered(uint16_t ports, const uint8_t order[CORE_PORTS])
+{
+    uint32_t set = 0;
+
+    for (uint32_t i = 0; i < CORE_PORTS; i++)
+        set |= (uint32_t)(ports >> order[i] & 1) << i;
+    return (uint16_t)set;
+}
+
+static uint32_t random_below(struct core *c, uint32_t n)
+{
+    c->random ^= c->random << 13;
+    c->random ^= c->random >> 17;
+    c->random ^= c->random << 5;
+    return (uint32_t)((uint64_t)c->random * n >> 32);
+}
+
+void core_init(struct core *c, const struct core_machine *m)
+{
+    uint8_t order[CORE_PORTS] = { 0 };
+
+    c->m = m;
+    order_of_ports(m, order);
+    for (uint32_t i = 0; i < CORE_CLASSES; i++) {
+        for (uint32_t g = 0; g < CORE_GROUPS; g++) {
+            c->ports[i][g] = renumbered(m->cost[i].group[g].ports, order);
+            c->micro_ops[i] += m->cost[i].group[g].n;
+        }
+    }
+    c->wide = renumbered(m->wide_ports ? m->wide_ports : UINT16_MAX, order);
+    c->line = UINT64_MAX;
+    c->random = 1;
+    for (uint32_t i = 0; i < CORE_CAUSES; i++)
+        c->due[i] = 1 + random_below(c, m->width);
+}
+
+// ---- Lines ----
+
+// When a line that is requested at t is there; level is not L1.
+static uint64_t arrival(struct core *c, uint64_t t, enum core_level level)
+{
+    const struct core_machine *m = c->m;
+    uint64_t there;
+
+    t = units_path(&c->l2, m->l2_line, t);
+    if (level == CORE_AT_L2)
+        return t + m->l2;
+    t = units_path(&c->ll, m->ll_line, units_buffer_free(&c->l2_buffers, m->l2_buffers, t));
+    if (level == CORE_AT_MEMORY)
+        t = units_path(&c->memory, m->memory_line, t);
+    there = t + (level == CORE_AT_LL ? m->ll : m->memory);
+    units_buffer_take(&c->l2_buffers, t, there);
+    return there;
+}
+
+static void on_way(struct core *c, uint64_t line, uint64_t ready)
+{
+    c->on_way[line % CORE_LINES].line = line;
+    c->on_way[line % CORE_LINES].ready = ready;
+}
+
+void core_ahead(struct core *c, uint64_t addr, enum core_level level)
+{
+    on_way(c, addr / CORE_LINE, arrival(c, c->last, level));
+}
+
+static uint64_t translated(struct core *c, uint64_t t, uint8_t translation)
+{
+    const struct core_machine *m = c->m;
+
+    if (translation == CORE_TLB_WALK)
+        t = units_first(c->walker, m->walkers, t, m->walk) + m->walk;
+    return translation == CORE_TLB_HIT ? t : t + m->stlb;
+}
+
+// When the data of a reference are there whose translated address is there at t.
+static uint64_t data(struct core *c, const struct core_ref *r, uint64_t t)
+{
+    uint64_t line = r->addr / CORE_LINE, there = t + c->m->cost[CORE_C_LOAD].latency;
+
+    c->last = t;
+    if (r->level != CORE_AT_L1) {
+        uint64_t from = units_buffer_free(&c->l1_buffers, c->m->l1_buffers, t);
+
+        there = max(there, arrival(c, from, (enum core_level)r->level));
+        units_buffer_take(&c->l1_buffers, from, there);
+        if (r->writes) // and will be written back
+            units_path(&c->l2, c->m->l2_line, there);
+    }
+    if (r->level <= CORE_AT_L2 && c->on_way[line % CORE_LINES].line == line)
+        there = max(there, c->on_way[line % CORE_LINES].ready);
+    if (r->level != CORE_AT_L1)
+        on_way(c, line, there);
+    return there;
+}
+
+static bool crosses(const struct core_ref *r)
+{
+    return r->addr / CORE_LINE != (r->addr + r->size - 1) / CORE_LINE;
+}
+
+// ---- The front end ----
+
+static void fetch(struct core *c, struct flow *f)
+{
+    const struct core_machine *m = c->m;
+    uint64_t asked, there;
+
+    if (f->e->translation != CORE_TLB_HIT) {
+        there = c->front + m->stlb + (f->e->translation == CORE_TLB_WALK ? m->walk : 0u);
+        f->code_translation = there - c->front;
+        c->front = there;
+        c->front_used = 0;
+    }
+    // It was asked for when the line `ahead` lines before it was fetched.
+    asked = max(c->resteered, c->asked[(c->lines - m->ahead) % CORE_AHEAD]);
+    c->asked[c->lines++ % CORE_AHEAD] = c->front;
+    if (f->e->level == CORE_AT_L1)
+        return;
+    there = arrival(c, min(asked, c->front), (enum core_level)f->e->level);
+    if (there > c->front) {
+        c->front = there;
+        c->front_used = 0;
+    }
+}
+
+static void another_line(struct core *c, uint64_t line)
+{
+    uint32_t sets = c->m->cached_lines / UNITS_WAYS;
+    bool decoding = !units_known(c->cached, sets, (uint32_t)line + 1, (uint32_t)line);
+
+    c->line = line;
+    if (decoding || c->decoding) { // a cycle to change over
+        c->front++;
+        c->front_used = c->front_bytes = 0;
+    }
+    c->decoding = decoding;
+}
+
+// c->front: the cycle in which its micro-ops are in the queue.
+static void front(struct core *c, struct flow *f)
+{
+    const struct core_machine *m = c->m;
+    uint32_t most = c->decoding ? m->decode : m->cached;
+
+    if (f->e->fetches)
+        fetch(c, f);
+    if (f->e->pc / CORE_LINE != c->line) {
+        another_line(c, f->e->pc / CORE_LINE);
+        most = c->decoding ? m->decode : m->cached;
+    }
+    c->front_bytes += f->op->bytes;
+    c->front_used += f->slots;
+    if (c->front_used > most || (c->decoding && c->front_bytes > m->decode_bytes)) {
+        c->front++;
+        c->front_bytes = f->op->bytes;
+        c->front_used = f->slots;
+    }
+    while (c->front_used > most) { // microcode
+        c->front++;
+        c->front_used -= most;
+    }
+}
+
+// ---- Allocation ----
+
+// Returns the cycles by which t is later.
+static uint64_t wait_until(struct core *c, uint64_t t, enum core_cause cause)
+{
+    uint64_t late = t - c->alloc;
+
+    if (t <= c->alloc)
+        return 0;
+    c->alloc = t;
+    c->alloc_used = 0;
+    c->waited = cause;
+    return late;
+}
+
+// Takes those off the scheduler that have left it by now.
+static void leave_until(struct core *c, uint64_t t)
+{
+    if (t > c->scheduled + UNITS_CYCLES) // all have
+        for (uint32_t i = 0; i < UNITS_CYCLES; i++)
+            c->leave[i] = 0;
+    if (t > c->scheduled + UNITS_CYCLES) {
+        c->waiting = 0;
+        c->scheduled = t;
+    }
+    for (; c->scheduled < t; c->scheduled++) {
+        c->waiting -= c->leave[c->scheduled % UNITS_CYCLES];
+        c->leave[c->scheduled % UNITS_CYCLES] = 0;
+    }
+}
+
+static void leaves_scheduler(struct core *c, uint64_t t)
+{
+    if (t < c->scheduled)
+        return;
+    t = min(t, c->scheduled + UNITS_CYCLES - 1);
+    c->leave[t % UNITS_CYCLES]++;
+    c->waiting++;
+}
+
+static void wait_for_scheduler(struct core *c, struct flow *f)
+{
+    leave_until(c, c->alloc);
+    while (c->waiting >= c->m->scheduler) {
+        c->alloc++;
+        c->alloc_used = f->slots;
+        c->waited = CORE_CORE;
+        leave_until(c, c->alloc);
+    }
+}
+
+// What the instructions before it hold comes first: the front end is late only by what it is later.
+static void wait_for_space(struct core *c, struct flow *f)
+{
+    const struct core_machine *m = c->m;
+
+    if (f->slots)
+        wait_until(c, c->rob[(c->rob_next + min(f->slots, m->rob) - m->rob) % CORE_ROB], CORE_CORE);
+    if (f->op->flags & CORE_F_LOAD)
+        wait_until(c, c->loads[(c->loads_next - m->loads) % CORE_QUEUE], CORE_CORE);
+    wait_until(c, c->barrier, CORE_CORE);
+    if (c->resteered >= c->alloc)
+        f->bad_late = c->resteered + 1 - c->alloc;
+    f->front_late = wait_until(c, c->front + 1, CORE_FRONT);
+    if (f->op->flags & CORE_F_STORE) {
+        uint64_t full = c->stores[(c->stores_next - m->stores) % CORE_QUEUE];
+
+        f->store_cause = full % 2 ? CORE_MEM : CORE_CORE;
+        f->store_late = wait_until(c, full / 2, f->store_cause);
+    }
+}
+
+static void allocate(struct core *c, struct flow *f)
+{
+    const struct core_machine *m = c->m;
+    uint64_t full;
+
+    wait_for_space(c, f);
+    c->alloc_used += f->slots;
+    for (; c->alloc_used > m->width; c->alloc_used -= m->width)
+        c->alloc++;
+    if (!f->free)
+        wait_for_scheduler(c, f);
+    c->queue[c->queue_next++ % CORE_QUEUE] = c->alloc;
+    full = c->queue[(c->queue_next - m->queue) % CORE_QUEUE];
+    if (c->front < full) {
+        c->front = full;
+        c->front_used = 0;
+    }
+    f->start = c->alloc + m->depth;
+}
+
+// ---- Execution ----
+
+static uint64_t registers(const struct core *c, const uint8_t *r, uint32_t n, uint64_t t)
+{
+    for (uint32_t i = 0; i < n; i++)
+        t = max(t, c->ready[r[i]]);
+    return t;
+}
+
+// The micro-ops of a class, whose operands are there at t: the cycle of the first.
+static uint64_t issue(struct core *c, uint32_t class, uint64_t t, uint16_t ports)
+{
+    uint64_t first = t;
+
+    for (uint32_t g = 0; g < CORE_GROUPS; g++) {
+        uint16_t set = c->ports[class][g] & ports ? c->ports[class][g] & ports : c->ports[class][g];
+
+        for (uint32_t i = 0; i < c->m->cost[class].group[g].n; i++) {
+            uint64_t at = units_port(&c->port, t, set);
+
+            if (g == 0 && i == 0)
+                first = at;
+        }
+    }
+    return first;
+}
+
+// A unit that takes another operation only after `busy` cycles; wider vectors take it longer.
+static uint64_t unit(struct core *c, const struct flow *f, uint64_t t)
+{
+    uint16_t set = c->ports[f->op->class][0];
+    uint64_t busy = f->cost->busy;
+
+    if (busy <= 1 || !set)
+        return t;
+    if (f->op->flags & CORE_F_512)
+        busy *= 4;
+    else if (f->op->flags & CORE_F_256)
+        busy *= 2;
+    return units_first(&c->unit[__builtin_ctz(set)], 1, t, busy);
+}
+
+static struct core_store *store_of(struct core *c, uint64_t word)
+{
+    return &c->store[word % CORE_LINES];
+}
+
+// When a load at t has the data of a store before it that has not been committed. False: of none.
+static bool forwarded(struct core *c, const struct flow *f, const struct core_ref *r, uint64_t t,
+                      uint64_t *there)
+{
+    const struct core_store *s = store_of(c, r->addr / 8);
+
+    if (s->addr != r->addr / 8 || s->committed <= t)
+        return false;
+    if (s->size < r->size)
+        *there = max(*there, s->data + c->m->forward_fail);
+    else if (c->m->same_place && f->op->place && s->place == f->op->place &&
+             s->offset == f->op->offset)
+        *there = max(s->data, f->start);
+    else
+        *there = max(t + c->m->cost[CORE_C_LOAD].latency, s->data + c->m->forward);
+    return true;
+}
+
+static void load(struct core *c, struct flow *f, const struct core_ref *r)
+{
+    uint64_t at = issue(c, CORE_C_LOAD, f->addresses, UINT16_MAX);
+    uint64_t known = translated(c, at, r->translation), there = data(c, r, known);
+    bool waits = !forwarded(c, f, r, at, &there);
+
+    if (crosses(r)) {
+        issue(c, CORE_C_LOAD, at + 1, UINT16_MAX);
+        there++;
+    }
+    if (!f->issued)
+        f->issued = at;
+    if (there < f->loaded)
+        return;
+    f->loaded = there;
+    f->slack = at - f->start;
+    f->translation = waits ? known - at : 0;
+    f->memory = waits ? there - known - c->m->cost[CORE_C_LOAD].latency : 0;
+}
+
+static void compute(struct core *c, struct flow *f)
+{
+    uint64_t from = max(f->start, f->loaded);
+    uint64_t t = registers(c, f->op->source, f->op->sources, from);
+
+    f->done = t;
+    f->slack += t - from;
+    if (f->free || f->fused || f->op->class == CORE_C_NONE)
+        return;
+    from = t;
+    t = issue(c, f->op->class, t, f->op->flags & CORE_F_512 ? c->wide : UINT16_MAX);
+    t = unit(c, f, t);
+    f->slack += t - from;
+    f->issued = t;
+    f->done = t + f->cost->latency;
+}
+
+static void remember(struct core *c, const struct flow *f, const struct core_ref *r, uint64_t at)
+{
+    for (uint32_t i = 0; i < r->size && i < CORE_LINE; i += 8) {
+        struct core_store *s = store_of(c, r->addr / 8 + i / 8);
+
+        s->addr = r->addr / 8 + i / 8;
+        s->data = at;
+        s->committed = c->committed;
+        s->size = r->size - i;
+        s->place = f->op->place;
+        s->offset = f->op->offset;
+    }
+}
+
+// Stores go to L1 in order, after their retirement; their lines are requested then.
+static void commit(struct core *c, uint64_t t, uint64_t line)
+{
+    if (max(t, line) > c->committed) {
+        c->committed = max(t, line);
+        c->commits = 0;
+        c->committed_late = line > t;
+    }
+    if (++c->commits > c->m->commits) {
+        c->committed++;
+        c->commits = 1;
+    }
+}
+
+static void store(struct core *c, struct flow *f, const struct core_ref *r)
+{
+    uint64_t retired = c->retired / c->m->width;
+    uint64_t address = issue(c, CORE_C_STORE_ADDRESS, f->addresses, UINT16_MAX);
+    uint64_t value = issue(c, CORE_C_STORE_DATA, f->done, UINT16_MAX);
+    uint64_t from = max(address, retired), there = from;
+
+    f->written = max(f->written, max(address, value) + 1);
+    if (!f->issued)
+        f->issued = max(address, value);
+    if (r->level != CORE_AT_L1 || r->translation != CORE_TLB_HIT)
+        there = data(c, r, translated(c, from, r->translation));
+    else if (c->on_way[r->addr / CORE_LINE % CORE_LINES].line == r->addr / CORE_LINE)
+        there = c->on_way[r->addr / CORE_LINE % CORE_LINES].ready;
+    commit(c, max(f->written, retired) + 1 + crosses(r), there);
+    remember(c, f, r, value);
+}
+
+static void execute(struct core *c, struct flow *f)
+{
+    const struct core_exec *e = f->e;
+
+    f->addresses = registers(c, f->op->address, f->op->addresses, f->start);
+    for (uint32_t i = 0; i < e->refs; i++)
+        if (e->ref[i].reads)
+            load(c, f, &e->ref[i]);
+    compute(c, f);
+    for (uint32_t i = 0; i < e->refs; i++)
+        if (e->ref[i].writes)
+            store(c, f, &e->ref[i]);
+    if (f->op->flags & CORE_F_LOCKED) {
+        issue(c, CORE_C_LOCK, f->done, UINT16_MAX);
+        f->done = max(max(f->done, f->written), c->retired / c->m->width) +
+                  c->m->cost[CORE_C_LOCK].latency;
+    }
+    if (f->op->flags & CORE_F_SERIAL) {
+        f->done = max(max(f->done, f->written), c->retired / c->m->width + f->cost->latency);
+        c->barrier = f->done;
+    }
+    for (uint32_t i = 0; i < f->op->results; i++)
+        c->ready[f->op->result[i]] = f->done;
+    if (!f->free)
+        leaves_scheduler(c, f->issued);
+}
+
+// ---- Retirement ----
+
+// Takes up to n of the parts that have no cause yet.
+static void due_to(uint64_t parts[CORE_CAUSES], enum core_cause cause, uint64_t *left, uint64_t n)
+{
+    n = min(n, *left);
+    parts[cause] += n;
+    *left -= n;
+}
+
+// Of the parts for which retirement waits: what it would not have waited if the instruction had been
+// allocated earlier.
+static void causes_before(const struct core *c, const struct flow *f, uint64_t *left,
+                          uint64_t parts[CORE_CAUSES])
+{
+    uint64_t width = c->m->width, late = f->front_late + f->store_late;
+    uint64_t saved = late > f->slack ? min((late - f->slack) * width, *left) : 0;
+
+    *left -= saved;
+    due_to(parts, f->store_cause, &saved, f->store_late * width);
+    due_to(parts, CORE_BAD, &saved, f->bad_late * width);
+    due_to(parts, CORE_TLB, &saved, f->code_translation * width);
+    due_to(parts, CORE_FRONT, &saved, saved);
+}
+
+// Of the rest: from the instruction's end backwards.
+static void causes_within(const struct core *c, const struct flow *f, uint64_t end, uint64_t left,
+                          uint64_t parts[CORE_CAUSES])
+{
+    uint64_t width = c->m->width;
+
+    due_to(parts, CORE_CORE, &left, (end - max(f->start, f->loaded)) * width);
+    if (f->loaded > f->start) {
+        due_to(parts, CORE_MEM, &left, f->memory * width);
+        due_to(parts, CORE_TLB, &left, f->translation * width);
+        due_to(parts, CORE_CORE, &left,
+               (f->loaded - f->memory - f->translation - f->start) * width);
+    }
+    due_to(parts, c->waited, &left, left);
+}
+
+static void retire(struct core *c, struct flow *f, uint64_t parts[CORE_CAUSES])
+{
+    uint64_t end = max(f->done, f->written) + 1, width = c->m->width, old = c->retired;
+    uint64_t cycle, left;
+
+    for (uint32_t i = 0; i < CORE_CAUSES; i++)
+        parts[i] = 0;
+    parts[CORE_BASE] = f->slots;
+    c->retired = max(old + f->slots, end * width);
+    left = c->retired - old - f->slots;
+    causes_before(c, f, &left, parts);
+    causes_within(c, f, end, left, parts);
+    cycle = (c->retired + width - 1) / width;
+    for (uint32_t i = 0; i < f->slots; i++)
+        c->rob[c->rob_next++ % CORE_ROB] = cycle;
+    if (f->op->flags & CORE_F_LOAD)
+        c->loads[c->loads_next++ % CORE_QUEUE] = cycle;
+    if (f->op->flags & CORE_F_STORE)
+        c->stores[c->stores_next++ % CORE_QUEUE] = c->committed * 2 + c->committed_late;
+}
+
+// ---- Branches ----
+
+static void branch(struct core *c, const struct flow *f)
+{
+    const struct core_exec *e = f->e;
+    uint32_t key = (uint32_t)(e->pc ^ e->pc >> 32) + 1;
+    uint32_t sets = c->m->targets / UNITS_WAYS;
+
+    if (e->taken) {
+        bool known = units_known(c->target, sets, key, (uint32_t)(e->pc >> 1));
+
+        c->front += c->m->taken;
+        c->front_used = c->front_bytes = 0;
+        if (!known && !e->mispredicted && !(f->op->flags & CORE_F_RETURN))
+            c->front += c->m->target_miss;
+    }
+    if (!e->mispredicted)
+        return;
+    c->front = max(c->front, f->done + c->m->resteer);
+    c->front_used = c->front_bytes = 0;
+    c->resteered = c->front;
+}
+
+// ---- All of it ----
+
+static struct flow flow_of(const struct core *c, const struct core_exec *e)
+{
+    const struct core_op *op = e->op;
+    struct flow f = { .e = e, .op = op, .cost = &c->m->cost[op->class] };
+    uint32_t computes = c->micro_ops[op->class];
+
+    f.fused = (op->flags & CORE_F_FUSED) != 0;
+    if ((op->flags & CORE_F_ZERO) || ((op->flags & CORE_F_MOVE) && c->m->eliminate))
+        f.free = true;
+    if (op->class == CORE_C_NONE && !(op->flags & (CORE_F_LOAD | CORE_F_STORE)))
+        f.free = true;
+    f.slots = computes;
+    if ((op->flags & CORE_F_LOAD) && !computes)
+        f.slots++;
+    if (op->flags & CORE_F_STORE)
+        f.slots++;
+    if (op->flags & CORE_F_LOCKED)
+        f.slots += c->micro_ops[CORE_C_LOCK];
+    if (!f.slots || f.free)
+        f.slots = 1;
+    if (f.fused) {
+        f.slots = 0;
+        f.free = true;
+    }
+    return f;
+}
+
+void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAUSES])
+{
+    struct flow f = flow_of(c, e);
+
+    front(c, &f);
+    allocate(c, &f);
+    execute(c, &f);
+    retire(c, &f, parts);
+    if (e->op->flags & CORE_F_BRANCH)
+        branch(c, &f);
+}
+
+void core_cycles(struct core *c, const uint64_t parts[CORE_CAUSES], uint64_t cycles[CORE_CAUSES])
+{
+    uint32_t width = c->m->width;
+
+    for (uint32_t i = 0; i < CORE_CAUSES; i++) {
+        c->owed[i] += (int64_t)parts[i];
+        cycles[i] = 0;
+        if (c->owed[i] < (int64_t)c->due[i])
+            continue;
+        cycles[i] = (uint64_t)(c->owed[i] - c->due[i]) / width + 1;
+        c->owed[i] -= (int64_t)(cycles[i] * width);
+        c->due[i] = 1 + random_below(c, width);
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+//
+// The time of instructions on a core that executes out of order, in one pass: each instruction, in
+// program order, gets the cycles of its steps from those of the instructions before it. No cycle is
+// simulated as such. The steps: the front end (lines of code, decoders, cached micro-ops, taken
+// branches), allocation (width, reorder buffer, scheduler, queues of loads and stores), a port when
+// the operands are there, data when they arrive from the level that has them, retirement in order.
+//
+// Cycles belong to the instruction by which retirement advances. The micro-ops that it retires take
+// 1/width cycle each: useful work. What retirement waits longer has a cause: first what it would not
+// have waited if the front end, or the commit of stores, had let the instruction be allocated
+// earlier; then, from its completion backwards, its execution, its data, its translation.
+//
+// Pure arithmetic, as cache.h. The machine's numbers are in share/core.h.
+#ifndef QUERN_SIM_CORE_H
+#define QUERN_SIM_CORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "share/core.h"
+#include "sim/units.h"
+
+enum core_cause {
+    CORE_BASE,  // useful work, at the full width
+    CORE_FRONT, // fetch and decoding
+    CORE_BAD,   // mispredictions
+    CORE_MEM,   // data of L2, LL and memory
+    CORE_TLB,   // translations that L1's TLBs do not have
+    CORE_CORE,  // units, latencies and dependencies
+    CORE_CAUSES,
+};
+
+// Registers, for dependencies: 0 to 15 are the general ones, by hardware number.
+enum core_register {
+    CORE_FLAGS = 16,
+    CORE_VECTOR = 32, // 32
+    CORE_MASKS = 64,  // 8
+    CORE_X87 = 72,    // the stack as a whole
+    CORE_MMX = 73,    // 7; the last two share one
+    CORE_REGISTERS = 80,
+};
+
+enum core_flag {
+    CORE_F_LOAD = 1u << 0,
+    CORE_F_STORE = 1u << 1,
+    CORE_F_COND = 1u << 2,        // a conditional branch
+    CORE_F_BRANCH = 1u << 3,      // any branch
+    CORE_F_RETURN = 1u << 4,      // its target is known without a table
+    CORE_F_MOVE = 1u << 5,        // of a whole register: may be eliminated
+    CORE_F_ZERO = 1u << 6,        // its result does not depend on its operands; needs no unit
+    CORE_F_LOCKED = 1u << 7,      // waits for all before it
+    CORE_F_SERIAL = 1u << 8,      // so do all after it, for it
+    CORE_F_COMPARE = 1u << 9,     // cmp, test: a branch may fuse with it
+    CORE_F_ARITHMETIC = 1u << 10, // add, sub, and, inc, dec: so
+    CORE_F_FUSED = 1u << 11,      // one micro-op with the instruction before it
+    CORE_F_256 = 1u << 12,        // vectors of 256 bits
+    CORE_F_512 = 1u << 13,
+};
+
+enum { CORE_SOURCES = 6, CORE_RESULTS = 4, CORE_ADDRESSES = 3 };
+
+// What is known of an instruction before it is executed.
+struct core_op {
+    uint16_t flags; // enum core_flag
+    uint8_t class;  // enum core_class, of what it computes
+    uint8_t bytes;  // of code
+    uint8_t sources, results, addresses;
+    uint8_t place;  // of its memory operand: base register plus one; 0: none, or with an index
+    int32_t offset; // from the base
+    uint8_t source[CORE_SOURCES], result[CORE_RESULTS];
+    uint8_t address[CORE_ADDRESSES]; // registers of addresses
+};
+
+enum core_level { CORE_AT_L1, CORE_AT_L2, CORE_AT_LL, CORE_AT_MEMORY };
+enum core_translation { CORE_TLB_HIT, CORE_TLB_SECOND, CORE_TLB_WALK };
+
+struct core_ref {
+    uint64_t addr;
+    uint16_t size;
+    uint8_t level, translation; // where it was found
+    bool reads, writes;
+};
+
+// An execution.
+struct core_exec {
+    const struct core_op *op;
+    uint64_t pc;
+    const struct core_ref *ref;
+    uint32_t refs;
+    bool fetches; // a line of code, which was found:
+    uint8_t level, translation;
+    bool taken, mispredicted;
+};
+
+enum {
+    CORE_LINE = 64,
+    CORE_QUEUE = 256,  // entries of the rings of loads, stores and the front end
+    CORE_ROB = 1024,   // of the reorder buffer
+    CORE_AHEAD = 64,   // of the lines of code
+    CORE_LINES = 1024, // lines on their way, and stores that have not been committed, by address
+};
+
+struct core_store {
+    uint64_t addr, data, committed; // in words of 8 bytes; cycles
+    uint32_t size;
+    int32_t offset;
+    uint8_t place;
+};
+
+struct core {
+    const struct core_machine *m;
+    uint16_t ports[CORE_CLASSES][CORE_GROUPS]; // numbered by demand (core_init)
+    uint16_t wide, micro_ops[CORE_CLASSES];
+
+    // The front end: the cycle, and what it has delivered in it.
+    uint64_t front, line, resteered;
+    uint32_t front_used, front_bytes;
+    bool decoding;
+    uint64_t asked[CORE_AHEAD], lines;
+    uint32_t cached[CORE_ROB];
+    uint32_t target[16384];
+
+    // Allocation.
+    uint64_t alloc, barrier;
+    uint32_t alloc_used;
+    enum core_cause waited; // for what, the last time
+    // when the last ones are left; stores: doubled, plus one if it waited for its line
+    uint64_t rob[CORE_ROB], loads[CORE_QUEUE], stores[CORE_QUEUE], queue[CORE_QUEUE];
+    uint64_t rob_next, loads_next, stores_next, queue_next;
+    uint64_t scheduled; // the cycle up to which `leave` has been taken off
+    uint32_t waiting;
+    uint16_t leave[UNITS_CYCLES];
+
+    // Execution.
+    uint64_t ready[CORE_REGISTERS];
+    struct units_ports port;
+    uint64_t unit[CORE_PORTS], walker[8];
+
+    // Memory.
+    struct units_path l2, ll, memory;
+    struct units_buffers l1_buffers, l2_buffers;
+    struct {
+        uint64_t line, ready;
+    } on_way[CORE_LINES];
+    struct core_store store[CORE_LINES];
+    uint64_t committed, last; // cycles: of the latest commit, of the latest reference
+    uint32_t commits;
+    bool committed_late; // it waited for its line
+
+    uint64_t retired; // 1/width cycles
+
+    // core_cycles()
+    int64_t owed[CORE_CAUSES];
+    uint32_t due[CORE_CAUSES], random;
+};
+
+// A core that has executed nothing, in zeroed memory. Keeps m.
+void core_init(struct core *c, const struct core_machine *m);
+
+// Executes an instruction. parts: by how many 1/width cycles retirement advances, by cause.
+void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAUSES]);
+
+// Whole cycles of the parts, by cause. What is left is carried: the sums differ by less than one
+// cycle. The instruction that gets a cycle is chosen at random among those that have parts of it,
+// always alike: else one of a loop would get all.
+void core_cycles(struct core *c, const uint64_t parts[CORE_CAUSES], uint64_t cycles[CORE_CAUSES]);
+
+// The hierarchy has begun to load a line ahead, which was found in this level.
+void core_ahead(struct core *c, uint64_t addr, enum core_level level);
+
+#endif

@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: MIT
+//
+// sim/core.c: what an instruction costs in each situation, and to which cause it goes. The machine
+// below has small numbers; a cost is that of each further instruction of a loop that has run for a
+// while, in quarters of a cycle (width is 4), by hand.
+// Run by `make check-sim`.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/core.h"
+
+#define P(n) (1u << (n))
+
+// clang-format off
+static const struct core_machine machine = {
+    .width = 4, .rob = 64, .scheduler = 40, .loads = 32, .stores = 16, .queue = 16,
+    .decode = 4, .decode_bytes = 16, .cached = 4, .cached_lines = 16, .ahead = 2,
+    .targets = 16, .target_miss = 5, .taken = 1, .depth = 2, .resteer = 10,
+    .l2 = 14, .ll = 50, .memory = 200, .l2_line = 2, .ll_line = 8, .memory_line = 20,
+    .l1_buffers = 4, .l2_buffers = 8, .stlb = 7, .walk = 30, .walkers = 2,
+    .forward = 5, .forward_fail = 12, .commits = 1, .eliminate = 1, .same_place = 1,
+    .cost = {
+        [CORE_C_LOAD] = { 4, 1, { { 1, P(2) | P(3) } } },
+        [CORE_C_STORE_ADDRESS] = { 1, 1, { { 1, P(4) } } },
+        [CORE_C_STORE_DATA] = { 1, 1, { { 1, P(5) } } },
+        [CORE_C_ALU] = { 1, 1, { { 1, P(0) | P(1) } } },
+        [CORE_C_MOVE] = { 1, 1, { { 1, P(0) | P(1) } } },
+        [CORE_C_MUL] = { 3, 1, { { 1, P(1) } } },
+        [CORE_C_MUL_WIDE] = { 4, 1, { { 1, P(1) }, { 1, P(0) } } },
+        [CORE_C_DIV32] = { 12, 6, { { 1, P(0) } } },
+        [CORE_C_FDIV64] = { 10, 4, { { 1, P(0) } } },
+        [CORE_C_BRANCH] = { 1, 1, { { 1, P(0) } } },
+        [CORE_C_JUMP] = { 1, 1, { { 1, P(0) } } },
+        [CORE_C_LOCK] = { 15, 1, { { 2, 0 } } },
+        [CORE_C_SERIALIZE] = { 20, 1, { { 1, 0 } } },
+        [CORE_C_VALU] = { 1, 1, { { 1, P(0) | P(1) } } },
+    },
+};
+// clang-format on
+
+static struct core *core;
+static struct core_machine changed;
+static uint64_t sum[CORE_CAUSES];
+
+// A core that the previous test has not used.
+static void begin_with(const struct core_machine *m)
+{
+    free(core);
+    core = calloc(1, sizeof(*core));
+    assert_non_null(core);
+    core_init(core, m);
+}
+
+static void begin(void)
+{
+    begin_with(&machine);
+}
+
+static void run(const struct core_exec *e)
+{
+    uint64_t parts[CORE_CAUSES], before = core->retired, all = 0;
+
+    core_run(core, e, parts);
+    for (int i = 0; i < CORE_CAUSES; i++) {
+        sum[i] += parts[i];
+        all += parts[i];
+    }
+    assert_int_equal(all, core->retired - before); // all that retirement grows by has a cause
+}
+
+static void execute(struct core_op op)
+{
+    struct core_exec e = { .op = &op, .pc = 0x1000 };
+
+    op.bytes = 1;
+    run(&e);
+}
+
+static void refer(struct core_op op, struct core_ref ref)
+{
+    struct core_exec e = { .op = &op, .pc = 0x1000, .ref = &ref, .refs = 1 };
+
+    op.bytes = 1;
+    run(&e);
+}
+
+static void forget_sum(void)
+{
+    memset(sum, 0, sizeof(sum));
+}
+
+static void expect(uint64_t base, uint64_t front, uint64_t bad, uint64_t mem, uint64_t tlb,
+                   uint64_t units)
+{
+    assert_int_equal(sum[CORE_BASE], base);
+    assert_int_equal(sum[CORE_FRONT], front);
+    assert_int_equal(sum[CORE_BAD], bad);
+    assert_int_equal(sum[CORE_MEM], mem);
+    assert_int_equal(sum[CORE_TLB], tlb);
+    assert_int_equal(sum[CORE_CORE], units);
+}
+
+// rax = rax op rax
+static struct core_op chain(enum core_class class)
+{
+    return (struct core_op){ .class = (uint8_t) class, .sources = 1, .results = 1 };
+}
+
+// rax = constant
+static struct core_op alone(enum core_class class)
+{
+    return (struct core_op){ .class = (uint8_t) class, .results = 1 };
+}
+
+// The cost of 120 further ones.
+static void loop(struct core_op op)
+{
+    begin();
+    for (int i = 0; i < 240; i++) {
+        if (i == 120)
+            forget_sum();
+        execute(op);
+    }
+}
+
+static void test_latency(void **state)
+{
+    (void)state;
+    loop(chain(CORE_C_ALU)); // 1 cycle each: a quarter of it is work
+    expect(120, 0, 0, 0, 0, 120 * 3);
+    loop(chain(CORE_C_MUL)); // 3 cycles
+    expect(120, 0, 0, 0, 0, 120 * 11);
+    loop(chain(CORE_C_MUL_WIDE)); // 4 cycles, two micro-ops
+    expect(240, 0, 0, 0, 0, 120 * 14);
+    loop(chain(CORE_C_DIV32)); // 12 cycles
+    expect(120, 0, 0, 0, 0, 120 * 47);
+}
+
+static void test_throughput(void **state)
+{
+    struct core_op wide = alone(CORE_C_FDIV64);
+
+    (void)state;
+    loop(alone(CORE_C_NONE)); // four in a cycle
+    expect(120, 0, 0, 0, 0, 0);
+    loop(alone(CORE_C_ALU)); // two ports
+    expect(120, 0, 0, 0, 0, 120);
+    loop(alone(CORE_C_MUL)); // one port
+    expect(120, 0, 0, 0, 0, 120 * 3);
+    loop(alone(CORE_C_DIV32)); // 6 cycles for each
+    expect(120, 0, 0, 0, 0, 120 * 23);
+    loop(wide); // 4
+    expect(120, 0, 0, 0, 0, 120 * 15);
+    wide.flags = CORE_F_256; // 8
+    loop(wide);
+    expect(120, 0, 0, 0, 0, 120 * 31);
+    wide.flags = CORE_F_512; // 16
+    loop(wide);
+    expect(120, 0, 0, 0, 0, 120 * 63);
+}
+
+// Vectors of 512 bits have port 0 alone.
+static void test_wide_ports(void **state)
+{
+    struct core_op op = alone(CORE_C_VALU);
+
+    (void)state;
+    op.flags = CORE_F_512;
+    loop(op);
+    expect(120, 0, 0, 0, 0, 120);
+    changed = machine;
+    changed.wide_ports = P(0) | P(6);
+    begin_with(&changed);
+    for (int i = 0; i < 240; i++) {
+        if (i == 120)
+            forget_sum();
+        execute(op);
+    }
+    expect(120, 0, 0, 0, 0, 120 * 3);
+}
+
+// Those that need no unit: a move costs a chain nothing, and a zero ends it.
+static void test_no_unit(void **state)
+{
+    struct core_op move = chain(CORE_C_MOVE), zero = chain(CORE_C_ALU);
+
+    (void)state;
+    move.flags = CORE_F_MOVE;
+    loop(move);
+    expect(120, 0, 0, 0, 0, 0);
+    zero.flags = CORE_F_ZERO;
+    loop(zero);
+    expect(120, 0, 0, 0, 0, 0);
+    changed = machine;
+    changed.eliminate = 0;
+    begin_with(&changed);
+    for (int i = 0; i < 240; i++) {
+        if (i == 120)
+            forget_sum();
+        execute(move);
+    }
+    expect(120, 0, 0, 0, 0, 120 * 3);
+}
+
+// cmp rax, then the branch behind it: one micro-op for two instructions.
+static void test_fused(void **state)
+{
+    struct core_op compare = { .class = CORE_C_ALU, .results = 1, .result = { CORE_FLAGS } };
+    struct core_op jump = { .class = CORE_C_BRANCH,
+                            .flags = CORE_F_COND | CORE_F_BRANCH | CORE_F_FUSED,
+                            .sources = 1,
+                            .source = { CORE_FLAGS } };
+
+    (void)state;
+    begin();
+    for (int i = 0; i < 240; i++) {
+        if (i == 120)
+            forget_sum();
+        execute(compare);
+        execute(jump);
+    }
+    expect(120, 0, 0, 0, 0, 120); // two ports for the compares
+}
+
+// ---- Memory ----
+
+// rax = [rax]
+static const struct core_op chase = {
+    .class = CORE_C_NONE, .flags = CORE_F_LOAD, .results = 1, .addresses = 1
+};
+// rax = [rbx]
+static const struct core_op get = {
+    .class = CORE_C_NONE, .flags = CORE_F_LOAD, .results = 1, .addresses = 1, .address = { 3 }
+};
+
+// 100 loads of lines of their own after 100.
+static void loads(const struct core_op *op, enum core_level level, enum core_translation tlb)
+{
+    begin();
+    for (uint64_t i = 0; i < 200; i++) {
+        if (i == 100)
+            forget_sum();
+        refer(*op, (struct core_ref){ .addr = (i + 1) * 64,
+                                      .size = 8,
+                                      .level = (uint8_t)level,
+                                      .translation = (uint8_t)tlb,
+                                      .reads = true });
+    }
+}
+
+static void test_chase(void **state)
+{
+    (void)state;
+    loads(&chase, CORE_AT_L1, CORE_TLB_HIT); // 4 cycles
+    expect(100, 0, 0, 0, 0, 100 * 15);
+    loads(&chase, CORE_AT_L2, CORE_TLB_HIT); // 14: 10 more than L1
+    expect(100, 0, 0, 100 * 40, 0, 100 * 15);
+    loads(&chase, CORE_AT_L2, CORE_TLB_SECOND); // 7 more
+    expect(100, 0, 0, 100 * 40, 100 * 28, 100 * 15);
+}
+
+static void test_chase_far(void **state)
+{
+    (void)state;
+    loads(&chase, CORE_AT_LL, CORE_TLB_HIT); // 50
+    expect(100, 0, 0, 100 * 46 * 4, 0, 100 * 15);
+    loads(&chase, CORE_AT_MEMORY, CORE_TLB_HIT); // 200
+    expect(100, 0, 0, 100 * 196 * 4, 0, 100 * 15);
+    loads(&chase, CORE_AT_L1, CORE_TLB_WALK); // 30 + 7 + 4
+    expect(100, 0, 0, 0, 100 * 37 * 4, 100 * 15);
+}
+
+static void test_bandwidth(void **state)
+{
+    (void)state;
+    loads(&get, CORE_AT_L1, CORE_TLB_HIT); // two ports
+    expect(100, 0, 0, 0, 0, 100);
+    loads(&get, CORE_AT_MEMORY, CORE_TLB_HIT); // 4 lines on their way in 200 cycles: 50 each, and
+    assert_int_equal(sum[CORE_BASE], 100);     // to a multiple of 20
+    assert_in_range(sum[CORE_MEM] + sum[CORE_CORE] + 100, 100 * 200, 100 * 240);
+}
+
+// The second load of a line that is on its way waits for it, too.
+static void test_on_way(void **state)
+{
+    struct core_ref r = { .addr = 0x4000, .size = 8, .level = CORE_AT_MEMORY, .reads = true };
+
+    (void)state;
+    begin();
+    refer(get, r);
+    r.level = CORE_AT_L1;
+    r.addr += 8;
+    forget_sum();
+    refer(get, r); // arrives with the first one
+    expect(1, 0, 0, 0, 0, 0);
+    assert_in_range(core->retired / 4, 200, 210);
+    for (int i = 0; i < 300; i++)
+        execute(alone(CORE_C_NONE));
+    forget_sum();
+    refer(get, r); // has been there for long
+    assert_int_equal(sum[CORE_MEM], 0);
+}
+
+// A line that was loaded ahead, and not early enough.
+static void test_ahead(void **state)
+{
+    struct core_ref r = { .addr = 0x4040, .size = 8, .level = CORE_AT_L2, .reads = true };
+
+    (void)state;
+    begin();
+    core_ahead(core, 0x4040, CORE_AT_MEMORY); // at cycle 0: there at 200
+    refer(get, r);
+    assert_in_range(core->retired / 4, 200, 203);
+    begin();
+    core_ahead(core, 0x4080, CORE_AT_MEMORY); // another one
+    refer(get, r);
+    assert_in_range(core->retired / 4, 14, 25);
+}
+
+// ---- Stores ----
+
+// rax = [rbx + offset], and the store of rax to it
+static struct core_op put(int32_t offset)
+{
+    return (struct core_op){ .class = CORE_C_NONE,
+                             .flags = CORE_F_STORE,
+                             .sources = 1,
+                             .addresses = 1,
+                             .address = { 3 },
+                             .place = 4,
+                             .offset = offset };
+}
+
+static void through_memory(int32_t put_at, uint16_t put_size, int32_t get_at, uint16_t get_size)
+{
+    struct core_op to = put(put_at), from = get;
+
+    from.place = 4;
+    from.offset = get_at;
+    begin();
+    for (int i = 0; i < 200; i++) {
+        if (i == 100)
+            forget_sum();
+        refer(to, (struct core_ref){ .addr = 0x8000, .size = put_size, .writes = true });
+        refer(from, (struct core_ref){ .addr = 0x8000, .size = get_size, .reads = true });
+    }
+}
+
+static void test_forwarding(void **state)
+{
+    (void)state;
+    through_memory(8, 8, 16, 8); // another expression of the same address: 5 cycles
+    expect(200, 0, 0, 0, 0, 100 * 18);
+    through_memory(8, 4, 16, 8); // more than was stored: 12
+    expect(200, 0, 0, 0, 0, 100 * 46);
+    through_memory(8, 8, 8, 8); // the same expression: the store's port alone, one in a cycle
+    expect(200, 0, 0, 0, 0, 100 * 2);
+}
+
+// Stores that L1 takes one by one, and whose lines are far: the store queue is full.
+static void test_stores(void **state)
+{
+    (void)state;
+    begin();
+    for (uint64_t i = 0; i < 200; i++) {
+        if (i == 100)
+            forget_sum();
+        refer(put(0), (struct core_ref){ .addr = 0x8000 + 8 * i, .size = 8, .writes = true });
+    }
+    expect(100, 0, 0, 0, 0, 100 * 3); // a port, and a store in a cycle
+    begin();
+    for (uint64_t i = 0; i < 200; i++) {
+        if (i == 100)
+            forget_sum();
+        refer(put(0),
+              (struct core_ref){
+                  .addr = 0x8000 + 64 * i, .size = 8, .level = CORE_AT_MEMORY, .writes = true });
+    }
+    // 4 lines on their way at a time, each for 200 cycles, and the path from L2 to write one back
+    expect(100, 0, 0, 25 * 202 * 4 - 100, 0, 0);
+}
+
+// ---- The window ----
+
+// A load from memory, then 63 instructions that do not wait for it: as many as the reorder buffer
+// has. Two such loads do not overlap; with 31 they do.
+static void groups(int others)
+{
+    begin();
+    for (uint64_t i = 0; i < 20; i++) {
+        if (i == 10)
+            forget_sum();
+        refer(get, (struct core_ref){
+                       .addr = (i + 1) * 64, .size = 8, .level = CORE_AT_MEMORY, .reads = true });
+        for (int k = 0; k < others; k++)
+            execute(alone(CORE_C_NONE));
+    }
+}
+
+static uint64_t all(void)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < CORE_CAUSES; i++)
+        n += sum[i];
+    return n;
+}
+
+static void test_window(void **state)
+{
+    (void)state;
+    groups(63);
+    assert_in_range(all(), 10 * 200 * 4, 10 * 225 * 4);
+    groups(31);
+    assert_in_range(all(), 5 * 200 * 4, 5 * 225 * 4);
+}
+
+// A chain of 12 cycles each, and a scheduler of 40: only 40 wait. Those that need no unit pass.
+static void test_scheduler(void **state)
+{
+    (void)state;
+    changed = machine;
+    changed.scheduler = 4;
+    begin_with(&changed);
+    for (int i = 0; i < 8; i++)
+        execute(chain(CORE_C_DIV32));
+    assert_true(core->alloc >= 12 * 3); // the fourth one before it has begun
+    begin();
+    for (int i = 0; i < 8; i++)
+        execute(chain(CORE_C_DIV32));
+    assert_true(core->alloc < 12);
+}
+
+// ---- The front end ----
+
+static void test_mispredicted(void **state)
+{
+    struct core_op jump = { .class = CORE_C_BRANCH,
+                            .flags = CORE_F_COND | CORE_F_BRANCH,
+                            .bytes = 2 };
+    struct core_exec e = { .op = &jump, .pc = 0x1000, .mispredicted = true };
+
+    (void)state;
+    begin();
+    for (int i = 0; i < 20; i++) {
+        if (i == 10)
+            forget_sum();
+        run(&e);
+    }
+    // done; 10 until micro-ops arrive, 1 to allocation, 2 to execution, 1 to be done: 14 cycles
+    expect(10, 0, 10 * (14 * 4 - 1), 0, 0, 0);
+}
+
+// Code that is decoded: 16 bytes in a cycle. Cached micro-ops: 4.
+static void test_decoding(void **state)
+{
+    struct core_op op = { .class = CORE_C_NONE, .bytes = 8 };
+    struct core_exec e = { .op = &op };
+
+    (void)state;
+    begin();
+    for (uint64_t i = 0; i < 320; i++) { // 40 lines: more than are cached
+        if (i == 160)
+            forget_sum();
+        e.pc = i * 8;
+        run(&e);
+    }
+    // a line: 8 instructions, 2 in a cycle
+    expect(160, 20 * (4 * 4 - 8), 0, 0, 0, 0);
+    begin();
+    for (uint64_t i = 0; i < 320; i++) { // two lines, again and again
+        if (i == 160)
+            forget_sum();
+        e.pc = i % 16 * 8;
+        run(&e);
+    }
+    expect(160, 0, 0, 0, 0, 0);
+}
+
+// A taken branch costs the front end a cycle, one of which the target is not known five more.
+static void test_taken(void **state)
+{
+    struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 2 };
+    struct core_exec e = { .op = &jump, .taken = true };
+
+    (void)state;
+    begin();
+    for (uint64_t i = 0; i < 200; i++) {
+        if (i == 100)
+            forget_sum();
+        e.pc = 0x1000;
+        run(&e);
+    }
+    assert_int_equal(all(), 400);
+    begin();
+    for (uint64_t i = 0; i < 200; i++) {
+        if (i == 100)
+            forget_sum();
+        e.pc = 0x1000 + i % 64; // more branches than it knows, in one line
+        run(&e);
+    }
+    assert_int_equal(all(), 6 * 400);
+}
+
+static void test_far_code(void **state)
+{
+    struct core_op op = { .class = CORE_C_NONE, .bytes = 64 };
+    struct core_exec e = { .op = &op, .fetches = true, .level = CORE_AT_MEMORY };
+
+    (void)state;
+    begin();
+    for (uint64_t i = 0; i < 20; i++) {
+        if (i == 10)
+            forget_sum();
+        e.pc = i * 64;
+        run(&e);
+    }
+    assert_int_equal(sum[CORE_MEM] + sum[CORE_BAD] + sum[CORE_TLB], 0);
+    assert_in_range(all(), 10 * 60 * 4, 10 * 110 * 4); // two ahead: three at a time in 200 cycles
+    e.level = CORE_AT_L1;
+    e.translation = CORE_TLB_WALK;
+    begin();
+    for (uint64_t i = 0; i < 20; i++) {
+        if (i == 10)
+            forget_sum();
+        e.pc = i * 64;
+        run(&e);
+    }
+    // 37 cycles, 1 to change the line, 4 cycles for its bytes (64 at 16): as its one instruction
+    // is longer than a cycle's bytes, it is alone in one
+    assert_int_equal(sum[CORE_TLB], 10 * 37 * 4);
+}
+
+// ---- Waiting for all ----
+
+static void test_barriers(void **state)
+{
+    struct core_op lock = { .class = CORE_C_ALU, .flags = CORE_F_LOCKED };
+    struct core_op fence = { .class = CORE_C_SERIALIZE, .flags = CORE_F_SERIAL };
+
+    (void)state;
+    loop(lock); // 15 cycles after the one before has retired, a cycle later: 16; three micro-ops
+    expect(360, 0, 0, 0, 0, 120 * (16 * 4 - 3));
+    loop(fence); // 20, and 2 from its allocation, for which it waited
+    expect(120, 0, 0, 0, 0, 120 * (22 * 4 - 1));
+}
+
+// ---- Whole cycles ----
+
+static void test_cycles(void **state)
+{
+    struct core_op op = alone(CORE_C_NONE), far = chase;
+    uint64_t parts[CORE_CAUSES], cycles[CORE_CAUSES], got[CORE_CAUSES] = { 0 };
+    uint64_t of[4] = { 0 }, exact[CORE_CAUSES] = { 0 };
+    struct core_ref r = { .size = 8, .reads = true };
+    struct core_exec e = { .op = &op, .pc = 0x1000 }, m = { .op = &far, .pc = 0x1000, .refs = 1 };
+
+    (void)state;
+    op.bytes = far.bytes = 1;
+    m.ref = &r;
+    begin();
+    for (uint64_t i = 0; i < 40000; i++) {
+        r.addr = i * 4096;
+        r.level = (uint8_t)(i % 4);
+        r.translation = (uint8_t)(i % 3);
+        core_run(core, i % 1000 == 7 ? &m : &e, parts);
+        core_cycles(core, parts, cycles);
+        for (int k = 0; k < CORE_CAUSES; k++) {
+            exact[k] += parts[k];
+            got[k] += cycles[k];
+            assert_in_range(got[k] * 4 + 4 - exact[k], 1, 7); // less than a cycle apart
+        }
+        of[i % 4] += cycles[CORE_BASE];
+    }
+    // a loop of four: each of them gets a quarter of the cycles of useful work, not one of them all
+    for (int k = 0; k < 4; k++)
+        assert_in_range(of[k], 2500 - 250, 2500 + 250);
+    assert_int_equal(of[0] + of[1] + of[2] + of[3], got[CORE_BASE]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_latency),      cmocka_unit_test(test_throughput),
+        cmocka_unit_test(test_wide_ports),   cmocka_unit_test(test_no_unit),
+        cmocka_unit_test(test_fused),        cmocka_unit_test(test_chase),
+        cmocka_unit_test(test_chase_far),    cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_on_way),       cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_forwarding),   cmocka_unit_test(test_stores),
+        cmocka_unit_test(test_window),       cmocka_unit_test(test_scheduler),
+        cmocka_unit_test(test_mispredicted), cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_taken),        cmocka_unit_test(test_far_code),
+        cmocka_unit_test(test_barriers),     cmocka_unit_test(test_cycles),
+    };
+    int status = cmocka_run_group_tests(tests, NULL, NULL);
+
+    free(core);
+    return status;
+}

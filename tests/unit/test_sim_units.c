@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// sim/units.c: ports, paths, buffers, units and tables of keys, asked out of the order of time. By
+// hand.
+// Run by `make check-sim`.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/units.h"
+
+static void test_ports(void **state)
+{
+    static struct units_ports p;
+
+    (void)state;
+    assert_int_equal(units_port(&p, 10, 3), 10); // port 0
+    assert_int_equal(units_port(&p, 10, 1), 11);
+    assert_int_equal(units_port(&p, 10, 3), 10); // port 1
+    assert_int_equal(units_port(&p, 10, 3), 11); // port 1: port 0 is taken
+    assert_int_equal(units_port(&p, 10, 3), 12);
+    assert_int_equal(units_port(&p, 5, 3), 5); // an earlier cycle
+    assert_int_equal(units_port(&p, 10, 0), 10);
+    // a cycle in the place of a later one: the later one is kept
+    assert_int_equal(units_port(&p, 5 + UNITS_CYCLES, 1), 5 + UNITS_CYCLES);
+    assert_int_equal(units_port(&p, 5, 1), 5);
+    assert_int_equal(units_port(&p, 5, 1), 5);
+    assert_int_equal(units_port(&p, 5 + UNITS_CYCLES, 1), 6 + UNITS_CYCLES);
+}
+
+static void test_path(void **state)
+{
+    static struct units_path p;
+
+    (void)state;
+    assert_int_equal(units_path(&p, 4, 9), 9); // 8 to 11
+    assert_int_equal(units_path(&p, 4, 9), 12);
+    assert_int_equal(units_path(&p, 4, 8), 16);
+    assert_int_equal(units_path(&p, 4, 5), 5); // before them
+    assert_int_equal(units_path(&p, 4, 5), 20);
+}
+
+static void test_buffers(void **state)
+{
+    static struct units_buffers b;
+
+    (void)state;
+    assert_int_equal(units_buffer_free(&b, 2, 10), 10);
+    units_buffer_take(&b, 10, 30);
+    assert_int_equal(units_buffer_free(&b, 2, 10), 10);
+    units_buffer_take(&b, 20, 40);
+    assert_int_equal(units_buffer_free(&b, 2, 10), 10); // one is taken
+    assert_int_equal(units_buffer_free(&b, 2, 20), 30);
+    assert_int_equal(units_buffer_free(&b, 2, 30), 30);
+    assert_int_equal(units_buffer_free(&b, 1, 5), 5);
+    assert_int_equal(units_buffer_free(&b, 1, 10), 40);
+}
+
+static void test_first(void **state)
+{
+    uint64_t unit[2] = { 0 };
+
+    (void)state;
+    assert_int_equal(units_first(unit, 2, 5, 10), 5);
+    assert_int_equal(units_first(unit, 2, 6, 20), 6);
+    assert_int_equal(units_first(unit, 2, 7, 1), 15); // the first of them
+    assert_int_equal(units_first(unit, 2, 30, 1), 30);
+}
+
+static void test_known(void **state)
+{
+    static uint32_t keys[2 * UNITS_WAYS];
+
+    (void)state;
+    for (uint32_t k = 1; k <= UNITS_WAYS; k++)
+        assert_false(units_known(keys, 2, k, 3));
+    for (uint32_t k = 1; k <= UNITS_WAYS; k++)
+        assert_true(units_known(keys, 2, k, 3));
+    assert_true(units_known(keys, 2, 1, 3)); // now 2 is the oldest
+    assert_false(units_known(keys, 2, 9, 3));
+    assert_true(units_known(keys, 2, 1, 3));
+    assert_false(units_known(keys, 2, 2, 3));
+    assert_false(units_known(keys, 2, 1, 2)); // the other set
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ports), cmocka_unit_test(test_path),  cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_first), cmocka_unit_test(test_known),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
