@@ -138,7 +138,7 @@ check-limits: $(ENGINE) $(BUILD)/bin/quern
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-ENGINE_LAYER_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/restore count/rep \
+ENGINE_LAYER_UNITS := x86/asm x86/coreop x86/decode x86/forms codecache/links codecache/restore count/rep \
     translate/translate thread/loans
 ENGINE_LAYER_UNITS += base/heap base/limits base/nolibc process/elf spool/spooler spool/slotmem x86/branches
 ENGINE_UNIT_OBJS_base/heap := base/nolibc base/extable base/pages base/heap base/limits base/clientmem base/clientmem.S
@@ -151,6 +151,7 @@ ENGINE_UNIT_OBJS_spool/spooler := $(ENGINE_UNIT_OBJS_base/heap) spool/spooler sp
 ENGINE_UNIT_OBJS_x86/branches := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/nolibc
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/nolibc
+ENGINE_UNIT_OBJS_x86/coreop := x86/coreop $(ENGINE_UNIT_OBJS_x86/decode)
 ENGINE_UNIT_OBJS_x86/forms := x86/forms $(ENGINE_UNIT_OBJS_x86/decode)
 ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/restore := codecache/restore base/nolibc
