@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "share/core.h"
 #include "share/spool.h"
 
 #define MACHINE_SUFFIX ".machine" // of the names of machine files
@@ -52,6 +53,8 @@ struct machine {
     } prefetch;
     bool has_prefetch;
     uint32_t predictor; // enum machine_predictor
+    struct core_machine core;
+    bool has_core;
 };
 
 // What is wrong, without a full stop. Line and column, which counts bytes, begin with 1; line 0:
@@ -68,6 +71,13 @@ bool machine_read(struct machine *m, const char *text, size_t size, struct machi
 // The words of enum spool_replacement and enum spool_filling as a file has them.
 const char *machine_read_replacement(uint32_t replacement);
 const char *machine_read_filling(uint32_t filling);
+
+// ---- machine_core.c ----
+
+// Values of [core], of n bytes. False: *allowed says what they must be.
+bool machine_core_number(const char *s, size_t n, size_t field, uint16_t *to, const char **allowed);
+bool machine_core_ports(const char *s, size_t n, uint16_t *to, const char **allowed);
+bool machine_core_cost(const char *s, size_t n, struct core_cost *to, const char **allowed);
 
 // ---- machine_file.c ----
 

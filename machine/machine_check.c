@@ -140,9 +140,29 @@ static bool check_tlbs(const struct machine *m, const char **section, char why[M
     return true;
 }
 
+// Tables of eight ways, and levels whose lines are those that the core counts.
+static bool check_core(const struct machine *m, char why[MACHINE_WHY])
+{
+    if (!m->has_core)
+        return true;
+    if (!m->has_l2 || m->l2.line != PAGE_LINE) {
+        snprintf(why, MACHINE_WHY, "needs an L2 with lines of %d bytes", PAGE_LINE);
+        return false;
+    }
+    if (m->core.cached_lines % 8 || m->core.targets % 8) {
+        snprintf(why, MACHINE_WHY, "cached_lines and targets must be multiples of 8; not %u and %u",
+                 m->core.cached_lines, m->core.targets);
+        return false;
+    }
+    return true;
+}
+
 bool machine_check_rest(const struct machine *m, const char **section, char why[MACHINE_WHY])
 {
     if (!check_tlbs(m, section, why))
+        return false;
+    *section = "core";
+    if (!check_core(m, why))
         return false;
     *section = "prefetch";
     if (!m->has_prefetch)

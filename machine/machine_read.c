@@ -31,6 +31,11 @@ enum machine_kind {
     KIND_FILLING,
     KIND_YES_NO,
     KIND_PREDICT,
+    KIND_FLAG, // no or yes, in 16 bits, as the rest of [core]
+    KIND_FUSE,
+    KIND_NUMBER,
+    KIND_PORTS,
+    KIND_COST,
 };
 
 static const struct section {
@@ -59,6 +64,7 @@ enum { KEYS = sizeof(keys) / sizeof(*keys), FAMILY_MAX = 15 + 255, QUOTED_MAX = 
 static const char *const replacements[SPOOL_REPLACEMENTS] = { "lru", "plru", "srrip" };
 static const char *const fillings[SPOOL_FILLINGS] = { "miss", "victim" };
 static const char *const no_yes[] = { "no", "yes" };
+static const char *const fusings[CORE_FUSINGS] = { "no", "compare", "arithmetic" };
 static const char *const predictors[MACHINE_PREDICTORS] = { "cachegrind", "tage" };
 
 struct place {
@@ -123,7 +129,7 @@ static const char *rest(struct span w)
     return w.n > QUOTED_MAX ? "..." : "";
 }
 
-// "[machine], [match], ..." or the keys of a section.
+// "[machine], [match], ..."
 static void list_sections(char *to, size_t size)
 {
     size_t used = 0;
@@ -132,14 +138,21 @@ static void list_sections(char *to, size_t size)
         used += (size_t)snprintf(to + used, size - used, "%s[%s]", i ? ", " : "", sections[i].word);
 }
 
+// The keys of a section; if they do not fit, the first ones.
 static void list_keys(enum machine_section section, char *to, size_t size)
 {
+    static const char more[] = ", ...";
     size_t used = 0;
 
-    for (size_t i = 0; i < KEYS && used < size; i++)
-        if (keys[i].section == section)
-            used +=
-                (size_t)snprintf(to + used, size - used, "%s%s", used ? ", " : "", keys[i].word);
+    for (size_t i = 0; i < KEYS; i++) {
+        if (keys[i].section != section)
+            continue;
+        if (used + strlen(keys[i].word) + 2 + sizeof(more) > size) {
+            memcpy(to + used, more, sizeof(more));
+            return;
+        }
+        used += (size_t)snprintf(to + used, size - used, "%s%s", used ? ", " : "", keys[i].word);
+    }
 }
 
 static bool fail_value(struct reader *r, const struct key *k, struct span v, const char *allowed)
@@ -313,6 +326,31 @@ static bool read_first(struct reader *r, const struct key *k, struct span v, uin
     return true;
 }
 
+// Of 16 bits.
+static bool read_choice(struct reader *r, const struct key *k, struct span v,
+                        const char *const *words, size_t n, uint16_t *to)
+{
+    uint32_t choice = 0;
+    bool ok = read_word(r, k, v, words, n, &choice);
+
+    *to = (uint16_t)choice;
+    return ok;
+}
+
+static bool read_core(struct reader *r, const struct key *k, struct span v, void *field)
+{
+    const char *allowed = "";
+    bool ok = false;
+
+    if (k->kind == KIND_NUMBER)
+        ok = machine_core_number(v.s, v.n, k->field, field, &allowed);
+    else if (k->kind == KIND_PORTS)
+        ok = machine_core_ports(v.s, v.n, field, &allowed);
+    else
+        ok = machine_core_cost(v.s, v.n, field, &allowed);
+    return ok || fail_value(r, k, v, allowed);
+}
+
 static bool read_value(struct reader *r, const struct key *k, struct span v)
 {
     void *field = (char *)r->m + k->field;
@@ -329,6 +367,11 @@ static bool read_value(struct reader *r, const struct key *k, struct span v)
     case KIND_FILLING: return read_word(r, k, v, fillings, SPOOL_FILLINGS, field);
     case KIND_YES_NO: return read_word(r, k, v, no_yes, 2, field);
     case KIND_PREDICT: return read_word(r, k, v, predictors, MACHINE_PREDICTORS, field);
+    case KIND_FLAG: return read_choice(r, k, v, no_yes, 2, field);
+    case KIND_FUSE: return read_choice(r, k, v, fusings, CORE_FUSINGS, field);
+    case KIND_NUMBER:
+    case KIND_PORTS:
+    case KIND_COST: return read_core(r, k, v, field);
     }
     return false;
 }
@@ -492,5 +535,6 @@ bool machine_read(struct machine *m, const char *text, size_t size, struct machi
         return false;
     m->has_l2 = r.section_at[SECTION_L2].line != 0;
     m->has_prefetch = r.section_at[SECTION_PREFETCH].line != 0;
+    m->has_core = r.section_at[SECTION_CORE].line != 0;
     return check_levels(&r) && check_rest(&r);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 enum core_class {
+    CORE_C_NONE, // needs no unit: nop, and moves to and from memory
 #define CORE_NUMBER(field, least, most, what)
 #define CORE_CLASS(id, word, what) CORE_C_##id,
 #include "share/core.def"

@@ -156,10 +156,10 @@ static const struct {
     { "title = x\n", 1, 1, "title: a key before the first section; begin with [machine]" },
     { "  [L3]\n", 1, 3,
       "[L3]: unknown section; there are [machine], [match], [L1I], [L1D], [L2], [LL], "
-      "[ITLB], [DTLB], [STLB], [prefetch], [branch]" },
+      "[ITLB], [DTLB], [STLB], [prefetch], [branch], [core]" },
     { "[l2]\n", 1, 1,
       "[l2]: unknown section; there are [machine], [match], [L1I], [L1D], [L2], [LL], "
-      "[ITLB], [DTLB], [STLB], [prefetch], [branch]" },
+      "[ITLB], [DTLB], [STLB], [prefetch], [branch], [core]" },
     { "[machine\n", 1, 1, "[machine: a section ends with ]" },
     { "[machine] # a comment\n", 1, 10,
       "text behind [machine]; keys and comments have lines of their own" },
