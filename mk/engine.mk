@@ -176,7 +176,8 @@ ENGINE_LAYER_UNITS += codecache/tcache count/helpers
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/pages codecache/region codecache/links \
     codecache/ibl codecache/hotblocks base/nolibc
 ENGINE_UNIT_OBJS_count/helpers := count/helpers
-ENGINE_LAYER_UNITS += callgraph/patterns count/levels count/llfork
+ENGINE_LAYER_UNITS += callgraph/patterns count/cores count/levels count/llfork
+ENGINE_UNIT_OBJS_count/cores := count/cores base/nolibc
 ENGINE_UNIT_OBJS_count/levels := count/levels base/nolibc
 $(BUILD)/tests/unit/count/test_levels: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/llfork := count/llfork base/nolibc
@@ -184,7 +185,7 @@ ENGINE_UNIT_OBJS_callgraph/patterns := callgraph/patterns base/nolibc
 
 ENGINE_LAYER_UNITS += emit/waysearch
 ENGINE_UNIT_OBJS_emit/waysearch := emit/waysearch base/nolibc
-ENGINE_UNIT_OBJS_translate/translate += codecache/dump
+ENGINE_UNIT_OBJS_translate/translate += codecache/dump x86/coreop
 
 ENGINE_LAYER_UNITS += signal/common signal/mask signal/deliver signal/frame
 ENGINE_UNIT_OBJS_signal/common := signal/common base/nolibc

@@ -18,6 +18,7 @@
 
 #include <stdint.h>
 
+#include "share/core.h"
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
@@ -119,10 +120,10 @@ enum spool_flag {
 };
 
 // The options that only the finisher reads have the bits from this one on.
-#define SPOOL_FINISHER_BIT 56
+#define SPOOL_FINISHER_BIT 56 // and the engine the last one: it has no others left
 
-#define SPOOL_OPTION_ENGINE(bit)   ((bit) < SPOOL_FINISHER_BIT)
-#define SPOOL_OPTION_FINISHER(bit) ((bit) >= SPOOL_FINISHER_BIT && (bit) < 64)
+#define SPOOL_OPTION_ENGINE(bit)   ((bit) < SPOOL_FINISHER_BIT || (bit) == 63)
+#define SPOOL_OPTION_FINISHER(bit) ((bit) >= SPOOL_FINISHER_BIT && (bit) < 63)
 #define SPOOL_OPTION(bit, flag, option, reader) \
     _Static_assert(SPOOL_OPTION_##reader(bit), "bit of " #flag);
 #include "share/options.def"
@@ -171,6 +172,7 @@ struct spool_machine {
     struct spool_geometry itlb, dtlb, stlb;
     // With SPOOL_F_PREFETCH (sim/prefetch.h).
     uint32_t stream_distance, stream_batch, pairs;
+    struct core_machine core; // with SPOOL_F_CORE
 };
 
 // A module or other mapping from which blocks were translated. Never changed once written. A range
@@ -267,13 +269,14 @@ enum spool_event {
     SPOOL_EVENTS,
 };
 
-#define SPOOL_COUNTED_ALWAYS  (UINT64_C(1) << 63) // no option has this bit
+#define SPOOL_COUNTED_ALWAYS  UINT64_C(0)
 #define SPOOL_COUNTED_CACHE   SPOOL_F_CACHE_SIM
 #define SPOOL_COUNTED_BRANCH  SPOOL_F_BRANCH_SIM
 #define SPOOL_COUNTED_L2      SPOOL_F_L2
 #define SPOOL_COUNTED_TLB       SPOOL_F_TLB
 #define SPOOL_COUNTED_PREFETCH  SPOOL_F_PREFETCH
 #define SPOOL_COUNTED_PREDICTOR SPOOL_F_PREDICTOR
+#define SPOOL_COUNTED_CORE      SPOOL_F_CORE
 #define SPOOL_COUNTED_BUS     SPOOL_F_BUS
 #define SPOOL_COUNTED_SYSTIME SPOOL_F_SYSTIME
 #define SPOOL_COUNTED_SYSCPU  SPOOL_F_SYSCPU
@@ -283,7 +286,7 @@ static inline int spool_event_counted(enum spool_event e, uint64_t run_flags)
     switch ((int)e) {
 #define SPOOL_EVENT(id, name, counted, cachegrind, callgrind) \
 case SPOOL_E_##id:                                            \
-    return (SPOOL_COUNTED_##counted & (run_flags | SPOOL_COUNTED_ALWAYS)) != 0;
+    return SPOOL_COUNTED_##counted == 0 || (SPOOL_COUNTED_##counted & run_flags) != 0;
 #include "share/events.def"
 #undef SPOOL_EVENT
     default: return 0;
@@ -400,7 +403,7 @@ struct spool_saved {
     uint64_t bytes;  // of this record
     uint64_t frames; // bytes; 0: it is free
     uint64_t totals[SPOOL_EVENTS];
-    uint64_t reserved[4];
+    uint64_t reserved[62 - SPOOL_EVENTS];
 };
 
 // A power of two: no frame crosses a page.
@@ -411,7 +414,7 @@ static inline uint32_t spool_frame_bytes(uint64_t run_flags)
 
     if (run_flags & SPOOL_F_CONTEXTS)
         need += (uint32_t)sizeof(struct spool_frame_context);
-    return need <= 32 ? 32 : need <= 64 ? 64 : need <= 128 ? 128 : 256;
+    return need <= 32 ? 32 : need <= 64 ? 64 : need <= 128 ? 128 : need <= 256 ? 256 : 512;
 }
 
 // Instructions 0..insn-1 of a block were executed `count` times without counting the block (a fault
@@ -632,12 +635,14 @@ struct spool_code_part {
 //   BC, or REP with F_REP_CACHEGRIND, with branch simulation: Bcm
 //   BI with branch simulation: Bim
 //   RET with branch simulation by a predictor of today: Brm
+//   all but those that are stepped, with a core: Cy and its six causes
 struct spool_counters {
     uint32_t rep_ir, rep_bc; // index relative to the instruction's first counter; ~0u where absent
     uint32_t i1mr;           // the misses of the further levels follow it, as in events.def
     uint32_t dyn_r, dyn_w;
     uint32_t d1mr, d1mw; // so, too
     uint32_t bcm, bim, brm;
+    uint32_t cy; // its causes follow it, as in events.def
     uint32_t count;
 };
 
@@ -670,6 +675,8 @@ static inline uint32_t spool_ref_place(enum spool_ref kind, enum spool_event e, 
     return n;
 }
 
+#define SPOOL_CY_EVENTS 7u // Cy and its causes
+
 static inline uint32_t spool_ref_counters(enum spool_ref kind, uint64_t run_flags)
 {
     return spool_ref_place(kind, SPOOL_EVENTS, run_flags);
@@ -677,7 +684,7 @@ static inline uint32_t spool_ref_counters(enum spool_ref kind, uint64_t run_flag
 
 static inline struct spool_counters spool_insn_counters(struct spool_insn in, uint64_t run_flags)
 {
-    struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0 };
+    struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0 };
     int cache = (run_flags & SPOOL_F_CACHE_SIM) != 0;
     int branch = (run_flags & SPOOL_F_BRANCH_SIM) != 0;
     int rep = (in.flags & SPOOL_I_REP) && (run_flags & SPOOL_F_REP_CACHEGRIND);
@@ -709,6 +716,10 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
         c.bim = c.count++;
     if (branch && (in.flags & SPOOL_I_RET) && (run_flags & SPOOL_F_PREDICTOR))
         c.brm = c.count++;
+    if ((run_flags & SPOOL_F_CORE) && !(in.flags & SPOOL_I_STEPPED)) {
+        c.cy = c.count;
+        c.count += SPOOL_CY_EVENTS;
+    }
     return c;
 }
 
@@ -731,7 +742,7 @@ _Static_assert(sizeof(struct spool_insn) == 4, "packed after its block");
 _Static_assert(SPOOL_MAPS_MAX <= 1u << 17, "numbered by a block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
 _Static_assert(sizeof(struct spool_edge) == 56, "array in the edges area");
-_Static_assert(sizeof(struct spool_saved) == 256, "frames after it are aligned as in a stack");
+_Static_assert(sizeof(struct spool_saved) == 512, "frames after it are aligned as in a stack");
 _Static_assert(sizeof(struct spool_frame) == 24, "read by translated code");
 _Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "consecutive");
 _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= SPOOL_THREADS_OFF,

@@ -577,7 +577,7 @@ static struct flow flow_of(const struct core *c, const struct core_exec *e)
     struct flow f = { .e = e, .op = op, .cost = &c->m->cost[op->class] };
     uint32_t computes = c->micro_ops[op->class];
 
-    f.fused = (op->flags & CORE_F_FUSED) != 0;
+    f.fused = (op->flags & CORE_F_COND) && (op->fuses & c->fuses) && e->pc == c->end;
     if ((op->flags & CORE_F_ZERO) || ((op->flags & CORE_F_MOVE) && c->m->eliminate))
         f.free = true;
     if (op->class == CORE_C_NONE && !(op->flags & (CORE_F_LOAD | CORE_F_STORE)))
@@ -608,6 +608,8 @@ void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAU
     retire(c, &f, parts);
     if (e->op->flags & CORE_F_BRANCH)
         branch(c, &f);
+    c->end = e->pc + e->op->bytes;
+    c->fuses = e->op->flags & CORE_F_COND ? 0 : e->op->fuses;
 }
 
 void core_cycles(struct core *c, const uint64_t parts[CORE_CAUSES], uint64_t cycles[CORE_CAUSES])

@@ -44,18 +44,15 @@ enum core_register {
 enum core_flag {
     CORE_F_LOAD = 1u << 0,
     CORE_F_STORE = 1u << 1,
-    CORE_F_COND = 1u << 2,        // a conditional branch
-    CORE_F_BRANCH = 1u << 3,      // any branch
-    CORE_F_RETURN = 1u << 4,      // its target is known without a table
-    CORE_F_MOVE = 1u << 5,        // of a whole register: may be eliminated
-    CORE_F_ZERO = 1u << 6,        // its result does not depend on its operands; needs no unit
-    CORE_F_LOCKED = 1u << 7,      // waits for all before it
-    CORE_F_SERIAL = 1u << 8,      // so do all after it, for it
-    CORE_F_COMPARE = 1u << 9,     // cmp, test: a branch may fuse with it
-    CORE_F_ARITHMETIC = 1u << 10, // add, sub, and, inc, dec: so
-    CORE_F_FUSED = 1u << 11,      // one micro-op with the instruction before it
-    CORE_F_256 = 1u << 12,        // vectors of 256 bits
-    CORE_F_512 = 1u << 13,
+    CORE_F_COND = 1u << 2,   // a conditional branch
+    CORE_F_BRANCH = 1u << 3, // any branch
+    CORE_F_RETURN = 1u << 4, // its target is known without a table
+    CORE_F_MOVE = 1u << 5,   // of a whole register: may be eliminated
+    CORE_F_ZERO = 1u << 6,   // its result does not depend on its operands; needs no unit
+    CORE_F_LOCKED = 1u << 7, // waits for all before it
+    CORE_F_SERIAL = 1u << 8, // so do all after it, for it
+    CORE_F_256 = 1u << 9,    // vectors of 256 bits
+    CORE_F_512 = 1u << 10,
 };
 
 enum { CORE_SOURCES = 6, CORE_RESULTS = 4, CORE_ADDRESSES = 3 };
@@ -63,8 +60,11 @@ enum { CORE_SOURCES = 6, CORE_RESULTS = 4, CORE_ADDRESSES = 3 };
 // What is known of an instruction before it is executed.
 struct core_op {
     uint16_t flags; // enum core_flag
-    uint8_t class;  // enum core_class, of what it computes
-    uint8_t bytes;  // of code
+    // Of a conditional branch the bit of its condition, by its code; of others those of branches with
+    // which it fuses: the two are one micro-op.
+    uint16_t fuses;
+    uint8_t class; // enum core_class, of what it computes
+    uint8_t bytes; // of code
     uint8_t sources, results, addresses;
     uint8_t place;  // of its memory operand: base register plus one; 0: none, or with an index
     int32_t offset; // from the base
@@ -149,6 +149,8 @@ struct core {
     bool committed_late; // it waited for its line
 
     uint64_t retired; // 1/width cycles
+    uint64_t end;     // of the latest instruction's code
+    uint16_t fuses;   // its
 
     // core_cycles()
     int64_t owed[CORE_CAUSES];

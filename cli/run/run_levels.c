@@ -253,6 +253,87 @@ static void read_native(const struct run_options *o, struct machine *m, char *me
     take_processor(m, &p, messages);
 }
 
+// ---- Modifiers ----
+
+// NAME,key=value,...: parts of the machine that are left out, and how its core is simulated.
+enum modifier { DETAIL, NO_PREFETCH, NO_TLB, OLD_BRANCH, NO_CORE, MODIFIERS };
+static const char *const modifiers[MODIFIERS] = { "detail=all", "prefetch=off", "tlb=off",
+                                                  "branch=cachegrind", "core=off" };
+
+// The comma before the last part if that has the form of a modifier: names of files may have commas.
+static char *last_modifier(char *text)
+{
+    char *comma = strrchr(text, ',');
+
+    return comma && strchr(comma, '=') && !strchr(comma, '/') ? comma : NULL;
+}
+
+static unsigned read_modifier(const struct run_options *o, const char *text)
+{
+    for (unsigned i = 0; i < MODIFIERS; i++)
+        if (strcmp(text, modifiers[i]) == 0)
+            return 1u << i;
+    die(UTIL_USAGE,
+        "--machine=%s: %s: unknown modifier; there are detail=all, prefetch=off, tlb=off, "
+        "branch=cachegrind and core=off",
+        o->machine, text);
+}
+
+// Takes the modifiers off the name. Returns their bits.
+static unsigned take_modifiers(const struct run_options *o, char *name)
+{
+    unsigned set = 0;
+
+    for (char *comma; (comma = last_modifier(name));) {
+        set |= read_modifier(o, comma + 1);
+        *comma = '\0';
+    }
+    return set;
+}
+
+// The profile says them with the machine's name, in their own order.
+static void add_to_name(struct machine *m, unsigned set)
+{
+    size_t n = strlen(m->name);
+
+    for (unsigned i = 0; i < MODIFIERS && n < sizeof(m->name); i++)
+        if (set >> i & 1)
+            n += (size_t)snprintf(m->name + n, sizeof(m->name) - n, ",%s", modifiers[i]);
+}
+
+static void modify(struct machine *m, unsigned set)
+{
+    static const struct machine_tlb none;
+
+    if (set >> NO_PREFETCH & 1)
+        m->has_prefetch = false;
+    if (set >> NO_TLB & 1)
+        m->itlb = m->dtlb = m->stlb = none;
+    if (set >> OLD_BRANCH & 1)
+        m->predictor = MACHINE_PREDICTOR_CACHEGRIND;
+    if (set >> NO_CORE & 1)
+        m->has_core = false;
+    add_to_name(m, set);
+}
+
+// What determines the call of a cost at once does not go with records, of which a core is fed.
+static void check_detail(const struct run_options *o, const struct machine *m)
+{
+    const char *with = o->flags & SPOOL_F_CONTEXTS    ? "--separate-callers and its like"
+                       : o->flags & SPOOL_F_SYSTIME   ? "--collect-systime"
+                       : o->flags & SPOOL_F_BY_THREAD ? "--separate-threads"
+                                                      : NULL;
+
+    if (!m->has_core)
+        die(UTIL_USAGE,
+            "--machine=%s: detail=all: the machine has no [core]; choose one that has "
+            "(sapphire-rapids), or leave detail=all out",
+            o->machine);
+    if (with)
+        die(UTIL_USAGE, "--machine=%s: detail=all: not with %s; leave one of them out", o->machine,
+            with);
+}
+
 // ---- The run ----
 
 // An option's geometry wins; then nothing is to be said of the machine's.
@@ -297,16 +378,24 @@ void run_levels_set(struct run_options *o, char *messages[RUN_LEVELS])
 {
     struct run_caches *c = &o->caches;
     struct machine *m = xmalloc(sizeof(*m)); // for the rest of the process
-    bool native = strcmp(o->machine, "native") == 0;
+    char *name = xstrdup(o->machine);
+    unsigned modified = take_modifiers(o, name);
+    bool native = strcmp(name, "native") == 0;
 
     memset(messages, 0, RUN_LEVELS * sizeof(*messages));
     if (native)
         read_native(o, m, messages);
-    else if (strchr(o->machine, '/') || has_suffix(o->machine))
-        read_or_die(o->machine, m);
+    else if (strchr(name, '/') || has_suffix(name))
+        read_or_die(name, m);
     else
-        find_named(o->machine, m);
+        find_named(name, m);
+    free(name);
+    modify(m, modified);
     check_options(o, m);
+    if (modified >> DETAIL & 1) {
+        check_detail(o, m);
+        o->flags |= SPOOL_F_CORE | SPOOL_F_BRANCH_SIM;
+    }
     override(&c->i1, &m->i1, &messages[MACHINE_L1I]);
     override(&c->d1, &m->d1, &messages[MACHINE_L1D]);
     override(&c->ll, &m->ll, &messages[MACHINE_LL]);

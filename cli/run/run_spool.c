@@ -102,6 +102,8 @@ static void put_machine(struct text *t, const struct machine *m)
     to->stream_distance = m->prefetch.distance;
     to->stream_batch = m->prefetch.batch;
     to->pairs = m->prefetch.pairs;
+    if (t->h->flags & SPOOL_F_CORE)
+        to->core = m->core;
 }
 
 static _Noreturn void die_descriptors(void)

@@ -252,6 +252,8 @@ void calls_own(const struct spool_counters *c, u32 first)
     for (u32 kind = 0; kind < SPOOL_REFS; kind++)
         if (groups[kind] != ~0u)
             own_group(first + groups[kind], (enum spool_ref)kind);
+    for (u32 i = 0; c->cy != ~0u && i < SPOOL_CY_EVENTS; i++)
+        own(first + c->cy + i, (enum spool_event)(SPOOL_E_CY + i));
 }
 
 void calls_counted(struct thread *t, u32 counter, u64 n)

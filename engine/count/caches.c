@@ -7,6 +7,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/cores.h"
 #include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
@@ -23,9 +24,9 @@
 struct sim_state {
     // d1's tags are in the thread's area if translated code reads them
     struct sim_cache i1, d1;
-    struct sim_branch *branch; // in the thread's area, for translated code
-    u32 *i1_ids;               // instead of i1: line ids, in the thread's area
-    struct sim_stamps stamps;  // instead of d1, with tb_config.stamps
+    struct sim_branch *branch;   // in the thread's area, for translated code
+    u32 *i1_ids;                 // instead of i1: line ids, in the thread's area
+    struct sim_stamps stamps;    // instead of d1, with tb_config.stamps
     struct sim_predict *predict; // with tb_config.predictor
 };
 
@@ -233,6 +234,7 @@ int caches_thread_init(struct thread *t)
     }
     ll_thread_init(t);
     levels_thread_init(t);
+    cores_thread_init(t);
     reftrace_thread_init(t);
     t->hist = 0;
     if (!serial.first) {
@@ -345,8 +347,13 @@ static bool d1_stamps(struct thread *t, u64 addr, u32 size)
 
 void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    if (tb_config.stamps ? d1_stamps(t, addr, size) : sim_cache_ref(&t->sim->d1, addr, size))
+    bool missed =
+        tb_config.stamps ? d1_stamps(t, addr, size) : sim_cache_ref(&t->sim->d1, addr, size);
+
+    if (missed)
         caches_l1_missed(t, addr, size, counter);
+    if (tb_config.core)
+        cores_ref(t, addr, size, counter, missed);
 }
 
 static bool i1_stamps(struct thread *t, u64 a, u32 id)
@@ -397,19 +404,21 @@ static bool mispredicts(struct sim_predict *p, u64 pc, bool taken)
     return sim_predict_learn(p, pc, taken, &at, tage_find(p, sim_tage_hash(pc), taken, &at));
 }
 
-void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
+bool caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
 {
     struct sim_branch *b = t->sim->branch;
+    bool missed;
 
     if (tb_config.predictor) {
-        if (mispredicts(t->sim->predict, (u32)pc, taken))
-            calls_count(t, counter, 1);
-        return;
+        missed = mispredicts(t->sim->predict, (u32)pc, taken);
+    } else {
+        b->history = t->hist >> SIM_BRANCH_ADDR_BITS;
+        missed = sim_branch_cond(b, pc, taken);
+        t->hist = b->history << SIM_BRANCH_ADDR_BITS;
     }
-    b->history = t->hist >> SIM_BRANCH_ADDR_BITS;
-    if (sim_branch_cond(b, pc, taken))
+    if (missed)
         calls_count(t, counter, 1);
-    t->hist = b->history << SIM_BRANCH_ADDR_BITS;
+    return missed;
 }
 
 bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last)

@@ -47,8 +47,8 @@ void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
 void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
 // An instruction fetch: whether I1 missed. first, last: ids of its lines; 0: I1 has no ids.
 bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last);
-// A conditional branch. Counts a misprediction at `counter`.
-void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter);
+// A conditional branch: whether it was mispredicted, which is counted at `counter`.
+bool caches_branch(struct thread *t, u64 pc, bool taken, u32 counter);
 // An indirect branch: whether it was mispredicted. branch: the low half of its address; with
 // tb_config.predictor also, from bit CACHES_LENGTH on, the length of a call's instruction, behind
 // which a return is predicted; and CACHES_RETURN: a return or, with a length, a direct call, which

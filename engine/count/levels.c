@@ -9,6 +9,7 @@
 #include "engine/callgraph/calls.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
+#include "sim/core.h"
 #include "sim/level.h"
 #include "sim/prefetch.h"
 
@@ -20,6 +21,7 @@ _Static_assert((int)SPOOL_LRU == (int)SIM_LRU && (int)SPOOL_PLRU == (int)SIM_PLR
 struct levels {
     struct sim_level l2, itlb, dtlb, stlb;
     struct sim_prefetch prefetch;
+    struct levels_found found;
 };
 
 // Where a reference's counters are, from that of its L1 miss on.
@@ -221,6 +223,16 @@ static bool ll_misses(u64 addr)
     return true;
 }
 
+static void note_ahead(struct levels *own, u64 addr, bool missed)
+{
+    struct levels_found *f = &own->found;
+
+    if (f->n == LEVELS_AHEAD)
+        return;
+    f->ahead[f->n].addr = addr;
+    f->ahead[f->n++].level = missed ? CORE_AT_MEMORY : CORE_AT_LL;
+}
+
 // The lines of L2 that a reference to `line` loads ahead. They are no misses.
 static void load_ahead(struct levels *own, u64 line, bool missed, struct result *r)
 {
@@ -230,7 +242,7 @@ static void load_ahead(struct levels *own, u64 line, bool missed, struct result 
     for (u32 i = 0; i < n; i++) {
         if (sim_level_has(&own->l2, lines[i]))
             continue;
-        ll_misses(lines[i] << own->l2.line_shift);
+        note_ahead(own, lines[i] << own->l2.line_shift, ll_misses(lines[i] << own->l2.line_shift));
         l2_fill(own, lines[i], SIM_LEVEL_MARK, r);
     }
 }
@@ -280,6 +292,17 @@ static void line_ref(struct thread *t, u64 addr, bool fetch, struct result *r)
         r->ll = 1;
 }
 
+static void note_found(struct levels *own, const struct result *r)
+{
+    own->found.level = r->ll ? CORE_AT_MEMORY : r->l2 ? CORE_AT_LL : CORE_AT_L2;
+    own->found.translation = r->stlb ? CORE_TLB_WALK : r->tlb ? CORE_TLB_SECOND : CORE_TLB_HIT;
+}
+
+const struct levels_found *levels_found(const struct thread *t)
+{
+    return &t->levels->found;
+}
+
 static void add(struct thread *t, u32 counter, u32 n)
 {
     if (n)
@@ -293,9 +316,13 @@ void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
     u64 end = addr + size - 1;
     struct result r = { 0 };
 
+    if (t->levels)
+        t->levels->found.n = 0;
     line_ref(t, addr, fetch, &r);
     if (addr >> shift != end >> shift)
         line_ref(t, end, fetch, &r);
+    if (t->levels)
+        note_found(t->levels, &r);
     calls_count(t, counter, 1);
     add(t, counter + p->l2, r.l2);
     add(t, counter + p->ll, r.ll);

@@ -26,6 +26,19 @@ void levels_thread_init(struct thread *t);
 // Begins to load what a reference to addr will need into the host's cache. @signal-safe
 void levels_ahead(const struct thread *t, u64 addr);
 
+// What the last reference that missed L1 has found: enum core_level and enum core_translation; and
+// the lines that were loaded ahead because of it, with where they were.
+#define LEVELS_AHEAD 20u
+struct levels_found {
+    u8 level, translation;
+    u32 n;
+    struct {
+        u64 addr;
+        u8 level;
+    } ahead[LEVELS_AHEAD];
+};
+const struct levels_found *levels_found(const struct thread *t);
+
 // A reference to [addr, addr + size), at most a line of L1, that has missed L1; fetch: of an
 // instruction. Counts the miss at `counter`, and what else it misses, uses or wastes at the
 // counters behind (spool_ref_events). @signal-safe

@@ -370,6 +370,10 @@ static void levels_alone(struct thread *t, u64 addr, u32 size, u32 counter)
 
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
+    if (tb_config.core) { // it must know now where the reference is found
+        levels_alone(t, addr, size, counter);
+        return;
+    }
     if (tb_config.recording && (ll.shared || queue_of(t)->on || levels_are_on())) {
         append(t, addr, size, counter);
         return;

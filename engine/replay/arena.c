@@ -81,12 +81,14 @@ void *arena_take(struct arena_space *room, u64 bytes)
 struct record_block *arena_publish(const struct record_draft *d)
 {
     u64 ops = d->block.nops * sizeof(d->op[0]), sides = d->block.nsides * sizeof(d->side[0]);
-    struct record_block *b = arena_take(&arena_first, sizeof(*b) + ops + sides);
+    u64 cores = d->block.ncores * sizeof(d->core[0]);
+    struct record_block *b = arena_take(&arena_first, sizeof(*b) + ops + sides + cores);
     u32 id = arena_next_id();
 
     memcpy(b, &d->block, sizeof(*b));
     memcpy((void *)record_ops(b), d->op, ops);
     memcpy((void *)record_sides(b), d->side, sides);
+    memcpy((void *)record_cores(b), d->core, cores);
     *arena_head(id) = (struct arena_head){ (u32)((u64)b - REPLAY_BASE), 0 };
     arena_first.low = id;
     return b;

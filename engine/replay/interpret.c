@@ -4,6 +4,7 @@
 
 #include "engine/callgraph/calls.h"
 #include "engine/count/caches.h"
+#include "engine/count/cores.h"
 #include "engine/count/helpers.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/rep.h"
@@ -27,12 +28,27 @@ static void ref(struct thread *t, const struct record_op *o, const u64 *slot, bo
     caches_dref(t, addr, sim_clip(o->size, tb_config.min_line), o->counter);
 }
 
+static void conditional(struct thread *t, u64 pc, bool taken, u32 counter)
+{
+    bool missed;
+
+    reftrace_cond(pc, taken, false);
+    missed = caches_branch(t, pc, taken, counter);
+    if (tb_config.core)
+        cores_branch(t, taken, missed);
+}
+
 void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
 {
+    bool missed;
+
     if (!(branch & CACHES_RETURN))
         reftrace_indirect(target);
-    if (caches_indirect(t, branch, target))
+    missed = caches_indirect(t, branch, target);
+    if (missed)
         calls_count(t, counter, 1);
+    if (tb_config.core)
+        cores_branch(t, true, missed);
 }
 
 void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u64 target)
@@ -42,9 +58,18 @@ void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u6
     if (o->way == RECORD_JOINT_INDIRECT) {
         interpret_indirect(t, o->add, target, o->counter);
     } else {
-        reftrace_cond(o->add, taken, false);
-        caches_branch(t, o->add, taken, o->counter);
+        conditional(t, o->add, taken, o->counter);
     }
+}
+
+static void fetch(struct thread *t, const struct record_op *o)
+{
+    bool missed = caches_iref(t, o->add, o->bytes, o->first, o->last);
+
+    if (missed)
+        caches_i1_missed(t, o->add, o->bytes, o->counter);
+    if (tb_config.core)
+        cores_fetch(t, missed);
 }
 
 void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, bool undone)
@@ -52,8 +77,7 @@ void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, 
     switch ((enum record_kind)o->kind) {
     case RECORD_FETCH:
         reftrace_fetch(o->add, o->bytes, undone);
-        if (caches_iref(t, o->add, o->bytes, o->first, o->last))
-            caches_i1_missed(t, o->add, o->bytes, o->counter);
+        fetch(t, o);
         break;
     case RECORD_REF: ref(t, o, slot, undone); break;
     case RECORD_REP: rep_replay(t, slot + o->base, o->add, o->what, o->counter); break;
@@ -86,6 +110,26 @@ static void tail(struct thread *t, const struct record_block *b, const u64 *slot
     }
 }
 
+// One more than the number of the last instruction of a record with so many ops: of all, or, at a
+// joint where the superblock is left, of its branch.
+static u32 record_end(const struct record_block *b, u32 nops)
+{
+    return nops == b->nops ? FRAGMENT_INSNS_MAX : record_ops(b)[nops].insn + 1u;
+}
+
+void interpret_timed(struct thread *t, const struct record_block *b, u32 nops, u32 end,
+                     const u64 *record)
+{
+    const struct record_core *c = record_cores(b), *last = c + b->ncores;
+    u32 i = 0;
+
+    for (; c < last && c->insn < end; c++) {
+        cores_begin(t, c);
+        for (; i < nops && record_ops(b)[i].insn <= c->insn; i++)
+            interpret_op(t, &record_ops(b)[i], record, false);
+    }
+}
+
 const u64 *interpret_record(struct thread *t, const u64 *record)
 {
     const struct record_block *b;
@@ -98,8 +142,11 @@ const u64 *interpret_record(struct thread *t, const u64 *record)
     e = arena_extent(b, record);
 
     reftrace_code(b->map, b->pc);
-    for (u32 i = 0; i < e.nops; i++)
-        interpret_op(t, &record_ops(b)[i], record, false);
+    if (tb_config.core)
+        interpret_timed(t, b, e.nops, record_end(b, e.nops), record);
+    else
+        for (u32 i = 0; i < e.nops; i++)
+            interpret_op(t, &record_ops(b)[i], record, false);
     if (e.nops == b->nops)
         tail(t, b, record);
     else
@@ -133,8 +180,7 @@ void interpret_target(struct thread *t, u32 counter, u64 pc, u64 target)
 static void branch(struct thread *t, const struct record_block *b, bool taken)
 {
     reftrace_code(b->map, b->branch);
-    reftrace_cond(b->branch, taken, false);
-    caches_branch(t, b->branch, taken, b->counter);
+    conditional(t, b->branch, taken, b->counter);
 }
 
 void interpret_came(struct thread *t, u64 pc)

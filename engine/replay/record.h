@@ -5,6 +5,8 @@
 #define QUERN_ENGINE_REPLAY_RECORD_H
 
 #include "engine/base/types.h"
+#include "engine/codecache/fragment.h"
+#include "sim/core.h"
 
 enum record_kind {
     RECORD_FETCH,  // of an instruction
@@ -65,6 +67,15 @@ enum record_tail {
     RECORD_INDIRECT, // an indirect branch, whose target is in the last slot
 };
 
+// With a core: an instruction, which has the ops with its number.
+struct record_core {
+    u64 pc;
+    u32 counter; // of its cycles
+    u32 writes; // first counter of writes; ~0u: what it writes counts as read, or it writes nothing
+    struct core_op op;
+    u8 insn;
+};
+
 // A side exit of a superblock, at a joint. Its record is a prefix of the whole record, and has the
 // side's number in the high half of its first word, which is 0 otherwise.
 struct record_side {
@@ -84,6 +95,7 @@ struct record_block {
     u8 nexts;  // number of known successors; 0: they are looked up
     u8 blocks; // client blocks: a superblock has more than one
     u8 nsides;
+    u8 ncores;  // instructions, with a core
     bool said;  // of RECORD_COND: RECORD_TAKEN or RECORD_NOT_TAKEN always follows
     u8 after;   // its routine's fetch of the line that it begins in ends so far from its beginning;
                 // 0: nowhere
@@ -91,7 +103,7 @@ struct record_block {
     u16 sp;     // slot of the stack pointer after the record ...
     u32 map;    // its mapping in this run's spool: for --trace-refs alone
     s64 sp_add; // ... to which this is added
-};              // record_ops() and record_sides() follow it, except in a draft
+};              // record_ops(), record_sides() and record_cores() follow it, except in a draft
 
 // In place of an id: the outcome of the conditional branch before it.
 #define RECORD_NOT_TAKEN 1u
@@ -109,9 +121,9 @@ struct record_block {
 // Ids of fragments start here; the code that replays the entries above starts at their own numbers.
 #define RECORD_FIRST 1408u
 
-#define RECORD_OPS_MAX    320
-#define RECORD_SIDES_MAX  16
-#define RECORD_WORDS_MAX  1024 // words of a record
+#define RECORD_OPS_MAX   320
+#define RECORD_SIDES_MAX 16
+#define RECORD_WORDS_MAX 1024 // words of a record
 
 static inline const struct record_op *record_ops(const struct record_block *b)
 {
@@ -123,11 +135,17 @@ static inline const struct record_side *record_sides(const struct record_block *
     return (const struct record_side *)(record_ops(b) + b->nops);
 }
 
+static inline const struct record_core *record_cores(const struct record_block *b)
+{
+    return (const struct record_core *)(record_sides(b) + b->nsides);
+}
+
 // What translate/ passes on.
 struct record_draft {
     struct record_block block;
     struct record_op op[RECORD_OPS_MAX];
     struct record_side side[RECORD_SIDES_MAX];
+    struct record_core core[FRAGMENT_INSNS_MAX];
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/calls.h"
 #include "engine/count/caches.h"
+#include "engine/count/cores.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
@@ -32,6 +33,14 @@ void replay_publish(const struct record_draft *d)
         arena_code_ends(routine_begin(b, code));
 }
 
+// What is behind belongs to another call.
+static void settle(struct thread *t)
+{
+    ll_drain(t);
+    if (tb_config.core)
+        cores_end(t);
+}
+
 // Replays an entry between records. Returns its number of words; 0: it is a fragment's record.
 static u32 between(struct thread *t, const u64 *at)
 {
@@ -40,15 +49,15 @@ static u32 between(struct thread *t, const u64 *at)
     switch ((u32)*at) {
     case RECORD_STACK: t->replay_sp = at[1]; return 2;
     case RECORD_ENTER:
-        ll_drain(t);
+        settle(t);
         frames_replay(t, FRAMES_ENTER, frame, 0);
         return 1;
     case RECORD_LEAVE:
-        ll_drain(t);
+        settle(t);
         frames_replay(t, FRAMES_LEAVE, frame, (u32)at[1]);
         return 2;
     case RECORD_BACK:
-        ll_drain(t);
+        settle(t);
         frames_replay(t, FRAMES_BACK, frame, 0);
         return 1;
     default: return 0;
@@ -71,6 +80,8 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
         }
         from = interpret_record(t, from);
     }
+    if (tb_config.core && !t->record_tail)
+        cores_end(t);
 }
 
 // The last record may be incomplete.
@@ -126,7 +137,13 @@ void replay_part(struct thread *t, const u64 *from, u32 insn)
     reftrace_begin(t);
     interpret_branch(t, from);
     reftrace_code(b->map, b->pc);
+    if (tb_config.core) {
+        interpret_timed(t, b, b->nops, insn, from);
+        cores_end(t);
+    }
     for (u32 i = 0; i < b->nops && record_ops(b)[i].insn <= insn; i++) {
+        if (tb_config.core && record_ops(b)[i].insn < insn)
+            continue; // above
         if (record_ops(b)[i].kind != RECORD_REP || record_ops(b)[i].insn < insn)
             interpret_op(t, &record_ops(b)[i], from, record_ops(b)[i].insn == insn);
     }

@@ -77,11 +77,15 @@ static void config_replay(struct tb_config *c)
                   spool->i1.size / spool->i1.line < 65536 &&
                   spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
 
+    stamps = stamps && !c->core;
     if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors())))
         how = 0;
     // With these, the call of a reference is determined at the reference.
     if (c->calls && (spool->flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD)))
         how = 0;
+    // A core needs whole instructions, each with where its references were found: of records, in C.
+    if (c->core && !how)
+        how = SPOOL_F_REPLAY;
     c->recording = how != 0;
     c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;
     c->replayer_beside = how == SPOOL_F_REPLAY_AUTO ? processors() - 1 : 0;
@@ -102,6 +106,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL) && !c->each_block;
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     c->predictor = (spool->flags & SPOOL_F_PREDICTOR) != 0;
+    c->core = (spool->flags & SPOOL_F_CORE) != 0;
     c->way_search = !(spool->flags & SPOOL_F_NO_WAY_SEARCH);
     c->recordbuf_size = spool->flags & SPOOL_F_SMALL_BUFFERS ? 0x4000 : 0x80000;
     c->shown = spool->cpu.leaves != 0;

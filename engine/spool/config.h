@@ -9,6 +9,7 @@
 struct tb_config {
     bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
     bool predictor;        // branches are predicted by sim/predict.c, in C
+    bool core;             // instructions are timed (count/cores.h)
     bool forms;            // decoded instructions are cached
     bool each_block;       // every block goes to the dispatcher: --dump-every-bb
     bool recording;        // record now, simulate later: --replay
@@ -27,14 +28,14 @@ struct tb_config {
     bool i1_fast, d1_fast; // the geometry allows the inline check
     u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
     u32 i1_shift, i1_sets, d1_shift, d1_sets;
-    u32 d1_mask;     // of the address, giving the byte offset of its set, before scaling
-    u32 min_line;    // references are split at this line size
+    u32 d1_mask;       // of the address, giving the byte offset of its set, before scaling
+    u32 min_line;      // references are split at this line size
     u32 read_counters; // of a read that may miss (spool_ref_counters)
-    bool shown;      // --cpu: the program is shown another processor
-    u32 xstate_mask; // states that xsave saves then; 0: those that the program asks for
-    bool calls;      // the call graph
-    bool jumps;      // and jumps within functions
-    bool contexts;   // all calls and returns go to C, for contexts
+    bool shown;        // --cpu: the program is shown another processor
+    u32 xstate_mask;   // states that xsave saves then; 0: those that the program asks for
+    bool calls;        // the call graph
+    bool jumps;        // and jumps within functions
+    bool contexts;     // all calls and returns go to C, for contexts
     // with calls: number of events, of those that every block adds to, bytes of a frame, and the
     // counter that holds the last frame's address (callgraph/calls.h)
     u32 calls_events, calls_often, calls_frame, calls_top;

@@ -19,8 +19,8 @@
 // replay/replayer.c: the job that a thread has handed over
 #define TA_JOB         0x8e00
 #define TA_JOB_SIZE    128
-#define TA_LL_QUEUE    0x8e80 // and its batch of LL references (count/ll.c)
-#define TA_AUTOTUNE    0x8f00 // replay/autotune.h
+#define TA_LL_QUEUE    0x8e80  // and its batch of LL references (count/ll.c)
+#define TA_AUTOTUNE    0x8f00  // replay/autotune.h
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
 #define TA_I1          0x10000 // I1: u32 line ids, set by set, most recently used first
 #define TA_I1_SIZE     0x50000 // a larger I1 is simulated out of line
@@ -149,6 +149,7 @@
 
 struct sim_state;    // caches.c
 struct levels;       // count/levels.c
+struct cores;        // count/cores.c
 struct record_block; // record.h
 struct thread_own;   // threads.h
 struct vfork_save;   // fork.c
@@ -183,7 +184,7 @@ struct thread {
     u64 client_fs_base;            // valid only where the processor or kernel lacks rdfsbase
     u64 client_sp;                 // while a helper is called: the client's stack pointer
     u64 record_at;                 // where the next record goes; in translated code r11 holds it
-    u64 calls_sp; // the client's stack pointer before it was set
+    u64 calls_sp;                  // the client's stack pointer before it was set
     // Watched fragments (codecache/hotblocks.h): 8 times the number of the one that is entered, and
     // the table of their host addresses.
     u64 watch;
@@ -207,11 +208,12 @@ struct thread {
     u32 slot;      // counter slot in the spool and index of the thread area
     u64 *counters; // = (u64 *)((u8 *)self + TA_COUNTERS)
     struct sim_state *sim;
-    struct levels *levels;    // count/levels.c
-    struct signal_state *sig; // signal.c
+    struct levels *levels;        // count/levels.c
+    struct cores *cores;          // count/cores.c
+    struct signal_state *sig;     // signal.c
     struct thread *next, *before; // list of all threads, threads.c
-    u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
-    u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
+    u64 escape_buffer;            // hpc of this thread's private fragment copy, tcache.c
+    u64 escape_fragment;          // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
     u64 leaving;              // a helper is making the copy now
     u64 step_counter;         // spool counter of the instruction that is single-stepped

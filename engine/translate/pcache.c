@@ -107,7 +107,7 @@ static bool can_persist(bool steady)
     struct k_rlimit as;
 
     return spool->s_translations && steady && c->counts && !c->calls && !c->each_block &&
-           !c->hotblocks_all && (!c->cache || c->recording) && !spool->s_trace &&
+           !c->hotblocks_all && !c->core && (!c->cache || c->recording) && !spool->s_trace &&
            !spool->s_dump_code && !spool->stress_flush &&
            !(spool->flags & (SPOOL_F_NOT_AT_START | SPOOL_F_NATIVE | SPOOL_F_SMALL_BUFFERS)) &&
            sys_prlimit(RLIMIT_AS, NULL, &as) == 0 && !~as.cur;

@@ -21,6 +21,7 @@
 #include "engine/translate/block.h"
 #include "engine/translate/branch.h"
 #include "engine/translate/refs.h"
+#include "engine/x86/coreop.h"
 
 #define R11 11u
 
@@ -44,7 +45,7 @@ void recording_begin(struct tb *b)
     l->said = false;
     l->call = 0;
     l->blocks = (u8)b->nblocks;
-    l->nsides = 0;
+    l->nsides = l->ncores = 0;
     for (u32 r = 0; r < 16; r++)
         b->value[r].known = false;
     b->value[R_RSP] = (struct value){ RECORD_STACK_SLOT, true, 0 };
@@ -330,11 +331,24 @@ static void stack_known(struct tb *b)
         value_of(b, R_RSP, 0);
 }
 
+// What a core must know of instruction i.
+static void core(struct tb *b, u32 i)
+{
+    struct record_core *c = &b->log.core[b->log.block.ncores++];
+
+    *c = (struct record_core){ .pc = b->insn[i].pc, .insn = (u8)i };
+    c->counter = b->first[i] + b->cnt[i].cy;
+    c->writes = b->cnt[i].d1mw == ~0u ? ~0u : b->first[i] + b->cnt[i].d1mw;
+    coreop_make(&c->op, &b->insn[i], (enum core_fusing)spool->machine.core.fuse);
+}
+
 void recording_insn(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
 
     stack_known(b);
+    if (tb_config.core)
+        core(b, i);
     fetch(b, i);
     if (in->vec_kind != VEC_NONE) {
         vector(b, i);

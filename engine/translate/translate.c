@@ -29,6 +29,7 @@
 #include "engine/translate/refs.h"
 #include "engine/translate/relocate.h"
 #include "engine/translate/timing.h"
+#include "engine/x86/coreop.h"
 #include "engine/x86/decode.h"
 
 static struct tb tb;
@@ -36,6 +37,8 @@ static struct tb tb;
 void translate_init(void)
 {
     decode_init(!(spool->flags & SPOOL_F_NO_FLAG_PROBE));
+    if (tb_config.core)
+        coreop_init();
     timing_init();
     blockrecord_init();
     tb.dumped = dump_init();

@@ -349,25 +349,36 @@ static u16 branch_flags(const struct insn *in)
     }
 }
 
-static u16 fusing_flags(const struct decoded *d)
-{
-    bool constant = d->i.operand_count_visible > 1 && d->o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+// Conditions by their codes, in pairs: o b z be s p l le, each with its opposite.
+#define PAIR(code) (3u << (code))
 
+// Which conditional branches are one micro-op with it.
+static u16 fuses(const struct decoded *d, enum core_fusing fusing)
+{
+    const u16 of_carry = PAIR(2) | PAIR(6), of_order = PAIR(4) | PAIR(12) | PAIR(14);
+    bool all = fusing == CORE_FUSE_ARITHMETIC;
+    const ZydisDecodedOperand *last = &d->o[d->i.operand_count_visible - 1];
+
+    if (fusing == CORE_FUSE_NONE || writes_memory(d))
+        return 0;
     switch ((int)d->i.mnemonic) {
     case ZYDIS_MNEMONIC_CMP:
-    case ZYDIS_MNEMONIC_TEST: return d->memory && constant ? 0 : CORE_F_COMPARE;
+    case ZYDIS_MNEMONIC_TEST:
+        if (d->memory && last->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+            return 0;
+        return d->i.mnemonic == ZYDIS_MNEMONIC_TEST || !all ? UINT16_MAX : of_carry | of_order;
+    case ZYDIS_MNEMONIC_AND: return all ? UINT16_MAX : 0;
     case ZYDIS_MNEMONIC_ADD:
-    case ZYDIS_MNEMONIC_SUB:
-    case ZYDIS_MNEMONIC_AND:
+    case ZYDIS_MNEMONIC_SUB: return all ? of_carry | of_order : 0;
     case ZYDIS_MNEMONIC_INC:
-    case ZYDIS_MNEMONIC_DEC: return writes_memory(d) ? 0 : CORE_F_ARITHMETIC;
+    case ZYDIS_MNEMONIC_DEC: return all ? of_order : 0;
     default: return 0;
     }
 }
 
 static u16 flags_of(const struct core_op *op, const struct decoded *d, const struct insn *in)
 {
-    u16 flags = branch_flags(in) | fusing_flags(d);
+    u16 flags = branch_flags(in);
 
     for (u32 k = 0; k < d->i.operand_count; k++) {
         if (d->o[k].type != ZYDIS_OPERAND_TYPE_MEMORY || d->o[k].mem.type == ZYDIS_MEMOP_TYPE_AGEN)
@@ -441,7 +452,7 @@ static void drop_references(struct core_op *op)
     op->sources = op->results = op->addresses = op->place = 0;
 }
 
-void coreop_make(struct core_op *op, const struct insn *in)
+void coreop_make(struct core_op *op, const struct insn *in, enum core_fusing fusing)
 {
     struct decoded d = { 0 };
 
@@ -459,6 +470,7 @@ void coreop_make(struct core_op *op, const struct insn *in)
     op->class = d.vector ? class_of_vector(&d, op->class) : class_of_general(&d, op->class);
     add_registers(op, &d);
     op->flags = flags_of(op, &d, in);
+    op->fuses = in->kind == INSN_JCC ? (u16)(1u << in->cond) : fuses(&d, fusing);
     add_place(op, &d, in);
     if (op->class == CORE_C_NONE && (is(&d, "nop") || is(&d, "prefetch*") || is(&d, "endbr*")))
         drop_references(op);
@@ -466,32 +478,4 @@ void coreop_make(struct core_op *op, const struct insn *in)
         op->flags |= CORE_F_ZERO;
     if (gives_zero(&d) || gives_ones(&d))
         op->sources = 0; // a register that is read is the same whatever it holds
-}
-
-// Conditions by their codes, o to g in pairs.
-#define PAIR(code) (3u << (code))
-
-static const u16 of_carry = PAIR(2) | PAIR(6), of_order = PAIR(4) | PAIR(12) | PAIR(14);
-
-bool coreop_fuses(const struct core_op *before, const struct insn *first, const struct insn *branch,
-                  enum core_fusing fusing)
-{
-    u16 allowed = of_carry | of_order;
-
-    if (branch->kind != INSN_JCC || first->pc + first->len != branch->pc ||
-        fusing == CORE_FUSE_NONE)
-        return false;
-    if (before->flags & CORE_F_COMPARE && fusing == CORE_FUSE_COMPARE)
-        return true;
-    switch ((int)first->mnemonic) {
-    case ZYDIS_MNEMONIC_TEST:
-    case ZYDIS_MNEMONIC_AND: allowed = UINT16_MAX; break;
-    case ZYDIS_MNEMONIC_INC:
-    case ZYDIS_MNEMONIC_DEC: allowed = of_order; break;
-    default: break;
-    }
-    if (!(before->flags & (CORE_F_COMPARE | CORE_F_ARITHMETIC)) ||
-        (fusing == CORE_FUSE_COMPARE && !(before->flags & CORE_F_COMPARE)))
-        return false;
-    return allowed >> branch->cond & 1;
 }

@@ -89,7 +89,7 @@ struct spool_walk_shape {
     uint8_t count;
     bool data;     // the run counts references
     uint8_t flags; // of branches and atomic instructions, if it counts these
-    uint8_t event[32];
+    uint8_t event[40];
 };
 
 // Every instruction of every block, in the order in which the blocks were translated.

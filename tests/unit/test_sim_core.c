@@ -208,24 +208,43 @@ static void test_no_unit(void **state)
     expect(120, 0, 0, 0, 0, 120 * 3);
 }
 
-// cmp rax, then the branch behind it: one micro-op for two instructions.
-static void test_fused(void **state)
+// cmp rax, then the branch behind it: one micro-op for two instructions, if it has a condition that
+// fuses.
+static void pairs(uint16_t fuses, uint64_t apart)
 {
-    struct core_op compare = { .class = CORE_C_ALU, .results = 1, .result = { CORE_FLAGS } };
+    struct core_op compare = {
+        .class = CORE_C_ALU, .fuses = fuses, .results = 1, .result = { CORE_FLAGS }
+    };
     struct core_op jump = { .class = CORE_C_BRANCH,
-                            .flags = CORE_F_COND | CORE_F_BRANCH | CORE_F_FUSED,
+                            .flags = CORE_F_COND | CORE_F_BRANCH,
+                            .fuses = 1u << 4,
                             .sources = 1,
                             .source = { CORE_FLAGS } };
+    struct core_exec e = { .pc = 0x1000 };
 
-    (void)state;
+    compare.bytes = jump.bytes = 1;
     begin();
     for (int i = 0; i < 240; i++) {
         if (i == 120)
             forget_sum();
-        execute(compare);
-        execute(jump);
+        e.op = &compare;
+        e.pc = 0x1000;
+        run(&e);
+        e.op = &jump;
+        e.pc = 0x1001 + apart;
+        run(&e);
     }
+}
+
+static void test_fused(void **state)
+{
+    (void)state;
+    pairs(0x30, 0);
     expect(120, 0, 0, 0, 0, 120); // two ports for the compares
+    pairs(0x30, 1);               // not behind it
+    expect(240, 0, 0, 0, 0, 240); // port 0 for the branches, and one for the compares
+    pairs(0xffcf, 0);             // another condition
+    expect(240, 0, 0, 0, 0, 240);
 }
 
 // ---- Memory ----

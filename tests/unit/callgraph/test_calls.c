@@ -11,7 +11,7 @@ enum { FLAGS = SPOOL_F_CALLS | SPOOL_F_BRANCH_SIM, BCM = 3, OWN = 500 };
 
 static void begin_with(u64 flags)
 {
-    const struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 1, ~0u, ~0u, 2 };
+    const struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 1, ~0u, ~0u, ~0u, 2 };
 
     options(flags);
     calls_init();
@@ -807,7 +807,7 @@ static void test_late(void **state)
     assert_int_equal(frames_totals(t)[1], 4);
     misses(t, 3);
     assert_int_equal(frames_late_totals(t)[BCM], 0); // the counter has no event yet
-    calls_own(&(struct spool_counters){ ~0u, 2, ~0u, ~0u, ~0u, ~0u, ~0u, 1, ~0u, ~0u, 3 },
+    calls_own(&(struct spool_counters){ ~0u, 2, ~0u, ~0u, ~0u, ~0u, ~0u, 1, ~0u, ~0u, ~0u, 3 },
               OWN - 1);
     misses(t, 3);
     assert_int_equal(frames_late_totals(t)[BCM], 3);
@@ -860,14 +860,15 @@ static void test_counters(void **state)
     static const enum spool_event of[] = {
         SPOOL_E_IR,   SPOOL_E_BC,   SPOOL_E_I1MR, SPOOL_E_ILMR, SPOOL_E_DR,  SPOOL_E_DW,
         SPOOL_E_D1MR, SPOOL_E_DLMR, SPOOL_E_D1MW, SPOOL_E_DLMW, SPOOL_E_BCM, SPOOL_E_BIM,
-        SPOOL_E_BRM,
+        SPOOL_E_BRM,  SPOOL_E_CY,   SPOOL_E_CYBASE, SPOOL_E_CYFRONT, SPOOL_E_CYBAD,
+        SPOOL_E_CYMEM, SPOOL_E_CYTLB, SPOOL_E_CYCORE,
     };
-    const struct spool_counters all = { 0, 1, 2, 4, 5, 6, 8, 10, 11, 12, 13 };
-    const u64 flags = FLAGS | SPOOL_F_CACHE_SIM | SPOOL_F_PREDICTOR;
+    const struct spool_counters all = { 0, 1, 2, 4, 5, 6, 8, 10, 11, 12, 13, 20 };
+    const u64 flags = FLAGS | SPOOL_F_CACHE_SIM | SPOOL_F_PREDICTOR | SPOOL_F_CORE;
 
     (void)state;
     begin_with(flags);
-    assert_true(frames.events == 14 && frames.often == 5);
+    assert_true(frames.events == 21 && frames.often == 5);
     calls_own(&all, 600);
     calls(t, 'B', 0xff000);
     for (u32 i = 0; i < ARRAY_SIZE(of); i++) {

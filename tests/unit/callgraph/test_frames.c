@@ -13,7 +13,7 @@ static const char rules[] = "c1 D\0r2 F\0s S\0g1 G\0g1 H\0t T\0b X\0a X\0z Z\0r2
 
 static int begin_all(void **state)
 {
-    const struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 1, ~0u, ~0u, 2 };
+    const struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 1, ~0u, ~0u, ~0u, 2 };
 
     map_all(state);
     options(FLAGS);

@@ -24,6 +24,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stopworld.h"
+#include "tests/unit/count/cores_none.h"
 
 // -- fakes of what caches.c calls --
 

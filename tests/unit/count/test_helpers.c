@@ -79,10 +79,11 @@ bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last)
     return answer;
 }
 
-void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
+bool caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
 {
     (void)t;
     asked[n++] = (struct asked){ 'b', pc, taken, counter, 0, 0 };
+    return false;
 }
 
 bool caches_indirect(struct thread *t, u64 branch, u64 target)

@@ -56,11 +56,12 @@ void ll_drain(struct thread *thread)
     (void)thread;
 }
 
-void caches_branch(struct thread *thread, u64 pc, bool taken, u32 counter)
+bool caches_branch(struct thread *thread, u64 pc, bool taken, u32 counter)
 {
     assert_ptr_equal(thread, &t);
     assert_int_equal(pc, 0x401000);
     sprintf(seen + strlen(seen), "%c%u ", taken ? 'T' : 'N', counter);
+    return false;
 }
 
 static void mode(bool cachegrind, bool branch)

@@ -26,6 +26,7 @@
 #include "engine/replay/replay.h"
 #include "engine/replay/routine.h"
 #include "engine/spool/config.h"
+#include "tests/unit/count/cores_none.h"
 
 // -- fakes of what they call --
 
@@ -74,10 +75,11 @@ void caches_i1_missed(struct thread *of, u64 addr, u32 size, u32 counter)
     caches_l1_missed(of, addr, size, counter);
 }
 
-void caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
+bool caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
 {
     assert_ptr_equal(of, t);
     tell("%c%lx,%u", taken ? 'C' : 'N', pc, counter);
+    return false;
 }
 
 bool caches_indirect(struct thread *of, u64 branch, u64 target)
@@ -621,8 +623,7 @@ static void test_joints(void **state)
     assert_string_equal(RUN(2ul << 32 | id, 0x6000), "F100,3,7,8 C101,21 C102,22 d");
     assert_int_equal(t->replay_sp, 0x6003);
     mispredicts = true;
-    assert_string_equal(RUN(3ul << 32 | id, 1, 0x7777),
-                        "F100,3,7,8 C101,21 N102,22 J103,7777 d");
+    assert_string_equal(RUN(3ul << 32 | id, 1, 0x7777), "F100,3,7,8 C101,21 N102,22 J103,7777 d");
     assert_int_equal(t->replay_sp, 4);
     assert_int_equal(misses[23], 1);
     tb_config.branch = false;

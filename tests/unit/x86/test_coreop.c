@@ -33,19 +33,19 @@ struct row {
 // clang-format off
 static const struct row rows[] = {
     ROW("\x48\x01\xd8", "add rax, rbx",
-        ALU, "rax rbx", "rax flags", "", CORE_F_ARITHMETIC),
+        ALU, "rax rbx", "rax flags", "", 0),
     ROW("\x48\x03\x44\x8b\x08", "add rax, [rbx+rcx*4+8]",
-        ALU, "rax", "rax flags", "rbx rcx", CORE_F_LOAD | CORE_F_ARITHMETIC),
+        ALU, "rax", "rax flags", "rbx rcx", CORE_F_LOAD),
     ROW("\x01\x43\x08", "add [rbx+8], eax",
         ALU, "rax", "flags", "rbx", CORE_F_LOAD | CORE_F_STORE),
     ROW("\x48\x83\x3e\x03", "cmp qword ptr [rsi], 3",
         ALU, "", "flags", "rsi", CORE_F_LOAD),
     ROW("\x48\x3b\x16", "cmp rdx, [rsi]",
-        ALU, "rdx", "flags", "rsi", CORE_F_LOAD | CORE_F_COMPARE),
+        ALU, "rdx", "flags", "rsi", CORE_F_LOAD),
     ROW("\x85\xc9", "test ecx, ecx",
-        ALU, "rcx", "flags", "", CORE_F_COMPARE),
+        ALU, "rcx", "flags", "", 0),
     ROW("\x49\xff\xc1", "inc r9",
-        ALU, "r9", "r9 flags", "", CORE_F_ARITHMETIC),
+        ALU, "r9", "r9 flags", "", 0),
     ROW("\x88\xd8", "mov al, bl",
         MOVE, "rbx rax", "rax", "", 0),
     ROW("\x66\x89\xd8", "mov ax, bx",
@@ -75,7 +75,7 @@ static const struct row rows[] = {
     ROW("\x31\xc8", "xor eax, ecx",
         ALU, "rax rcx", "rax flags", "", 0),
     ROW("\x48\x29\xd2", "sub rdx, rdx",
-        ALU, "", "rdx flags", "", CORE_F_ZERO | CORE_F_ARITHMETIC),
+        ALU, "", "rdx flags", "", CORE_F_ZERO),
     ROW("\x48\x19\xc0", "sbb rax, rax",
         CARRY, "rax flags", "rax flags", "", 0),
     ROW("\x48\x83\xd0\x01", "adc rax, 1",
@@ -321,6 +321,7 @@ static const struct row rows[] = {
 
 static struct insn in;
 static struct core_op op;
+static enum core_fusing fusing;
 static int wrong; // rows with an error that has been printed
 
 static void decode(const char *code, u32 n)
@@ -330,7 +331,7 @@ static void decode(const char *code, u32 n)
     memset(bytes, 0x90, sizeof(bytes));
     memcpy(bytes, code, n);
     assert_int_equal(decode_insn(&in, PC, bytes, sizeof(bytes), true), n);
-    coreop_make(&op, &in);
+    coreop_make(&op, &in, fusing);
     assert_int_equal(op.bytes, n);
 }
 
@@ -415,25 +416,14 @@ static void test_places(void **state)
     assert_int_equal(op.place, 0);
 }
 
-// Whether the first fuses with a branch of each of the 16 conditions: o no b nb z nz be nbe s ns p
-// np l nl le nle.
-static void fuses(const char *code, u32 n, enum core_fusing fusing, u32 conditions)
+// With branches of which conditions it fuses, a bit for each: o no b nb z nz be nbe s ns p np l nl le
+// nle.
+static void fuses(const char *code, u32 n, enum core_fusing by, u32 conditions)
 {
-    struct core_op first;
-    struct insn branch = { .kind = INSN_JCC, .pc = PC + n };
-
+    fusing = by;
     decode(code, n);
-    first = op;
-    for (u32 c = 0; c < 16; c++) {
-        branch.cond = (u8)c;
-        assert_int_equal(coreop_fuses(&first, &in, &branch, fusing), conditions >> c & 1);
-    }
-    branch.pc++; // not behind it
-    branch.cond = 4;
-    assert_false(coreop_fuses(&first, &in, &branch, fusing));
-    branch.pc--;
-    branch.kind = INSN_LOOP;
-    assert_false(coreop_fuses(&first, &in, &branch, fusing));
+    fusing = CORE_FUSE_NONE;
+    assert_int_equal(op.fuses, conditions);
 }
 
 // Intel 64 and IA-32 Architectures Optimization Reference Manual, "Macro-fusion".

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// In place of engine/count/cores.c, where no core is simulated.
+#ifndef QUERN_TESTS_CORES_NONE_H
+#define QUERN_TESTS_CORES_NONE_H
+
+#include "engine/count/cores.h"
+
+void cores_thread_init(struct thread *t)
+{
+    (void)t;
+}
+
+void cores_begin(struct thread *t, const struct record_core *i)
+{
+    (void)t;
+    (void)i;
+}
+
+void cores_fetch(struct thread *t, bool missed)
+{
+    (void)t;
+    (void)missed;
+}
+
+void cores_ref(struct thread *t, u64 addr, u32 size, u32 counter, bool missed)
+{
+    (void)t;
+    (void)addr;
+    (void)size;
+    (void)counter;
+    (void)missed;
+}
+
+void cores_branch(struct thread *t, bool taken, bool mispredicted)
+{
+    (void)t;
+    (void)taken;
+    (void)mispredicted;
+}
+
+void cores_end(struct thread *t)
+{
+    (void)t;
+}
+
+#endif
