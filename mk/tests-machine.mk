@@ -17,3 +17,9 @@ $(BUILD)/tests/machine/parts: tests/machine/parts.S
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -nostdlib -static -Wl,-z,noexecstack -o $@ $<
+
+CHECKS += check-core
+.PHONY: check-core
+check-core: $(COMPAT_PROGRAMS) $(ALL)
+	@tests/machine/core $(BUILD)/bin/quern $(BUILD)/tests/machine $(COMPAT_DIR) \
+	    $(or $(NAME),branches forms rmw sort strings)

@@ -83,7 +83,7 @@ void core_init(struct core *c, const struct core_machine *m)
         }
     }
     c->wide = renumbered(m->wide_ports ? m->wide_ports : UINT16_MAX, order);
-    c->line = UINT64_MAX;
+    c->line = c->fetched = UINT64_MAX;
     c->random = 1;
     for (uint32_t i = 0; i < CORE_CAUSES; i++)
         c->due[i] = 1 + random_below(c, m->width);
@@ -156,12 +156,14 @@ static bool crosses(const struct core_ref *r)
 
 // ---- The front end ----
 
+// The line is another one than that of the instruction before it. Which fetches are said depends on
+// how the program was recorded; where they miss does not.
 static void fetch(struct core *c, struct flow *f)
 {
     const struct core_machine *m = c->m;
     uint64_t asked, there;
 
-    if (f->e->translation != CORE_TLB_HIT) {
+    if (f->e->fetches && f->e->translation != CORE_TLB_HIT) {
         there = c->front + m->stlb + (f->e->translation == CORE_TLB_WALK ? m->walk : 0u);
         f->code_translation = there - c->front;
         c->front = there;
@@ -170,7 +172,7 @@ static void fetch(struct core *c, struct flow *f)
     // It was asked for when the line `ahead` lines before it was fetched.
     asked = max(c->resteered, c->asked[(c->lines - m->ahead) % CORE_AHEAD]);
     c->asked[c->lines++ % CORE_AHEAD] = c->front;
-    if (f->e->level == CORE_AT_L1)
+    if (!f->e->fetches || f->e->level == CORE_AT_L1)
         return;
     there = arrival(c, min(asked, c->front), (enum core_level)f->e->level);
     if (there > c->front) {
@@ -197,9 +199,11 @@ static void front(struct core *c, struct flow *f)
 {
     const struct core_machine *m = c->m;
     uint32_t most = c->decoding ? m->decode : m->cached;
+    uint64_t last = (f->e->pc + f->op->bytes - 1) / CORE_LINE;
 
-    if (f->e->fetches)
+    if (last != c->fetched)
         fetch(c, f);
+    c->fetched = last;
     if (f->e->pc / CORE_LINE != c->line) {
         another_line(c, f->e->pc / CORE_LINE);
         most = c->decoding ? m->decode : m->cached;

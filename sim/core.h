@@ -114,7 +114,8 @@ struct core {
     uint16_t wide, micro_ops[CORE_CLASSES];
 
     // The front end: the cycle, and what it has delivered in it.
-    uint64_t front, line, resteered;
+    uint64_t front, resteered;
+    uint64_t line, fetched; // of the latest instruction's first byte, of its last
     uint32_t front_used, front_bytes;
     bool decoding;
     uint64_t asked[CORE_AHEAD], lines;

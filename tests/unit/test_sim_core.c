@@ -556,6 +556,28 @@ static void test_far_code(void **state)
     assert_int_equal(sum[CORE_TLB], 10 * 37 * 4);
 }
 
+// Two instructions in each line, from memory. Cycles after 40, with the second one's fetch or without.
+static uint64_t two_in_a_line(bool again)
+{
+    struct core_op op = { .class = CORE_C_NONE, .bytes = 32 };
+    struct core_exec e = { .op = &op };
+
+    begin();
+    for (uint64_t i = 0; i < 40; i++) {
+        e.pc = i * 32;
+        e.fetches = i % 2 == 0 || again;
+        e.level = i % 2 == 0 ? CORE_AT_MEMORY : CORE_AT_L1;
+        run(&e);
+    }
+    return core->retired;
+}
+
+static void test_fetched_again(void **state)
+{
+    (void)state;
+    assert_int_equal(two_in_a_line(true), two_in_a_line(false));
+}
+
 // ---- Waiting for all ----
 
 static void test_barriers(void **state)
@@ -606,16 +628,17 @@ static void test_cycles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_latency),      cmocka_unit_test(test_throughput),
-        cmocka_unit_test(test_wide_ports),   cmocka_unit_test(test_no_unit),
-        cmocka_unit_test(test_fused),        cmocka_unit_test(test_chase),
-        cmocka_unit_test(test_chase_far),    cmocka_unit_test(test_bandwidth),
-        cmocka_unit_test(test_on_way),       cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_forwarding),   cmocka_unit_test(test_stores),
-        cmocka_unit_test(test_window),       cmocka_unit_test(test_scheduler),
-        cmocka_unit_test(test_mispredicted), cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_taken),        cmocka_unit_test(test_far_code),
-        cmocka_unit_test(test_barriers),     cmocka_unit_test(test_cycles),
+        cmocka_unit_test(test_latency),       cmocka_unit_test(test_throughput),
+        cmocka_unit_test(test_wide_ports),    cmocka_unit_test(test_no_unit),
+        cmocka_unit_test(test_fused),         cmocka_unit_test(test_chase),
+        cmocka_unit_test(test_chase_far),     cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_on_way),        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_forwarding),    cmocka_unit_test(test_stores),
+        cmocka_unit_test(test_window),        cmocka_unit_test(test_scheduler),
+        cmocka_unit_test(test_mispredicted),  cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_taken),         cmocka_unit_test(test_far_code),
+        cmocka_unit_test(test_fetched_again), cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_cycles),
     };
     int status = cmocka_run_group_tests(tests, NULL, NULL);
 
