@@ -498,8 +498,8 @@ static void due_to(uint64_t parts[CORE_CAUSES], enum core_cause cause, uint64_t 
     *left -= n;
 }
 
-// Of the parts for which retirement waits: what it would not have waited if the instruction had been
-// allocated earlier.
+// Of the parts for which retirement waits: what it would not have waited if the instruction had
+// been allocated earlier.
 static void causes_before(const struct core *c, const struct flow *f, uint64_t *left,
                           uint64_t parts[CORE_CAUSES])
 {

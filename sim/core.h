@@ -7,8 +7,8 @@
 // the operands are there, data when they arrive from the level that has them, retirement in order.
 //
 // Cycles belong to the instruction by which retirement advances. The micro-ops that it retires take
-// 1/width cycle each: useful work. What retirement waits longer has a cause: first what it would not
-// have waited if the front end, or the commit of stores, had let the instruction be allocated
+// 1/width cycle each: useful work. What retirement waits longer has a cause: first what it would
+// not have waited if the front end, or the commit of stores, had let the instruction be allocated
 // earlier; then, from its completion backwards, its execution, its data, its translation.
 //
 // Pure arithmetic, as cache.h. The machine's numbers are in share/core.h.
@@ -60,8 +60,8 @@ enum { CORE_SOURCES = 6, CORE_RESULTS = 4, CORE_ADDRESSES = 3 };
 // What is known of an instruction before it is executed.
 struct core_op {
     uint16_t flags; // enum core_flag
-    // Of a conditional branch the bit of its condition, by its code; of others those of branches with
-    // which it fuses: the two are one micro-op.
+    // Of a conditional branch the bit of its condition, by its code; of others those of branches
+    // with which it fuses: the two are one micro-op.
     uint16_t fuses;
     uint8_t class; // enum core_class, of what it computes
     uint8_t bytes; // of code

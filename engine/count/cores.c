@@ -7,7 +7,6 @@
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
 #include "engine/count/levels.h"
-#include "engine/replay/record.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -16,8 +15,7 @@
 
 struct cores {
     struct core core;
-    struct record_core
-        now; // a copy: the fragment may be dropped before a branch's outcome is known
+    struct cores_insn now; // a copy: the fragment may be dropped before a branch's outcome is known
     bool open;
     struct core_exec exec;
     struct core_ref ref[REFS];
@@ -77,7 +75,7 @@ void cores_end(struct thread *t)
     run(t, c);
 }
 
-void cores_begin(struct thread *t, const struct record_core *i)
+void cores_begin(struct thread *t, const struct cores_insn *i)
 {
     struct cores *c = t->cores;
 

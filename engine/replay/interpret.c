@@ -120,7 +120,7 @@ static u32 record_end(const struct record_block *b, u32 nops)
 void interpret_timed(struct thread *t, const struct record_block *b, u32 nops, u32 end,
                      const u64 *record)
 {
-    const struct record_core *c = record_cores(b), *last = c + b->ncores;
+    const struct cores_insn *c = record_cores(b), *last = c + b->ncores;
     u32 i = 0;
 
     for (; c < last && c->insn < end; c++) {

@@ -6,7 +6,7 @@
 
 #include "engine/base/types.h"
 #include "engine/codecache/fragment.h"
-#include "sim/core.h"
+#include "engine/count/cores.h"
 
 enum record_kind {
     RECORD_FETCH,  // of an instruction
@@ -65,15 +65,6 @@ enum record_tail {
     RECORD_NEXT,     // the end does not matter
     RECORD_COND,     // a conditional branch: the next record tells its outcome
     RECORD_INDIRECT, // an indirect branch, whose target is in the last slot
-};
-
-// With a core: an instruction, which has the ops with its number.
-struct record_core {
-    u64 pc;
-    u32 counter; // of its cycles
-    u32 writes; // first counter of writes; ~0u: what it writes counts as read, or it writes nothing
-    struct core_op op;
-    u8 insn;
 };
 
 // A side exit of a superblock, at a joint. Its record is a prefix of the whole record, and has the
@@ -135,9 +126,9 @@ static inline const struct record_side *record_sides(const struct record_block *
     return (const struct record_side *)(record_ops(b) + b->nops);
 }
 
-static inline const struct record_core *record_cores(const struct record_block *b)
+static inline const struct cores_insn *record_cores(const struct record_block *b)
 {
-    return (const struct record_core *)(record_sides(b) + b->nsides);
+    return (const struct cores_insn *)(record_sides(b) + b->nsides);
 }
 
 // What translate/ passes on.
@@ -145,7 +136,7 @@ struct record_draft {
     struct record_block block;
     struct record_op op[RECORD_OPS_MAX];
     struct record_side side[RECORD_SIDES_MAX];
-    struct record_core core[FRAGMENT_INSNS_MAX];
+    struct cores_insn core[FRAGMENT_INSNS_MAX];
 };
 
 #endif

@@ -334,9 +334,9 @@ static void stack_known(struct tb *b)
 // What a core must know of instruction i.
 static void core(struct tb *b, u32 i)
 {
-    struct record_core *c = &b->log.core[b->log.block.ncores++];
+    struct cores_insn *c = &b->log.core[b->log.block.ncores++];
 
-    *c = (struct record_core){ .pc = b->insn[i].pc, .insn = (u8)i };
+    *c = (struct cores_insn){ .pc = b->insn[i].pc, .insn = (u8)i };
     c->counter = b->first[i] + b->cnt[i].cy;
     c->writes = b->cnt[i].d1mw == ~0u ? ~0u : b->first[i] + b->cnt[i].d1mw;
     coreop_make(&c->op, &b->insn[i], (enum core_fusing)spool->machine.core.fuse);

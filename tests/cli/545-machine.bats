@@ -303,3 +303,52 @@ END
         esac
     done
 }
+
+@test "detail=all: modifiers, and what is refused" {
+    own_machines
+    make_prog
+    two_levels > share/quern/machines/two.machine
+    cp "$ROOT/share/machines/sapphire-rapids.machine" share/quern/machines
+    refused "--machine=two,detail=all: detail=all: the machine has no [core]; choose one that has \
+(sapphire-rapids), or leave detail=all out" --machine=two,detail=all ./prog
+    refused "--machine=sapphire-rapids,core=off,detail=all: detail=all: the machine has no [core]; choose \
+one that has (sapphire-rapids), or leave detail=all out" --machine=sapphire-rapids,core=off,detail=all ./prog
+    for modifier in detail=some prefetch=on =; do
+        refused "--machine=two,$modifier: $modifier: unknown modifier; there are detail=all, prefetch=off, \
+tlb=off, branch=cachegrind and core=off" --machine=two,$modifier ./prog
+    done
+    refused "--machine=two,: no such machine; did you mean two? --machine=list lists them, and a file's \
+name has a / or ends in .machine" --machine=two, ./prog
+    refused "--machine=sapphire-rapids,detail=all: detail=all: not with --separate-callers and its like; \
+leave one of them out" --machine=sapphire-rapids,detail=all --calls=yes --separate-callers=2 ./prog
+    refused "--machine=sapphire-rapids,detail=all: detail=all: not with --collect-systime; leave one of \
+them out" --machine=sapphire-rapids,detail=all --calls=yes --collect-systime=msec ./prog
+    refused "--machine=sapphire-rapids,detail=all: detail=all: not with --separate-threads; leave one of \
+them out" --machine=sapphire-rapids,detail=all --calls=yes --separate-threads=yes ./prog
+    cp share/quern/machines/two.machine a,b.machine
+    cp share/quern/machines/two.machine c=d,e=f.machine
+    quern run -q --machine=a,b.machine ./prog
+    [ "$status" = 0 ]
+    quern run -q --machine=./c=d,e=f.machine,prefetch=off,tlb=off,branch=cachegrind ./prog
+    [ "$status" = 2 ] # e=f.machine has the form of a modifier
+    quern run -q --machine=./a,b.machine,tlb=off,prefetch=off ./prog
+    [ "$status" = 0 ]
+}
+
+@test "detail=all: cycles in the profile, and what is left out is said" {
+    real
+    printf '%s\n' 'int main(int n, char **v) { for (int i = 0; i < 1000; i++) n *= n; return n & 2; }' > p.c
+    gcc -O1 -g -o p p.c
+    quern run -q --machine=sapphire-rapids,tlb=off,detail=all -o one ./p
+    [ "$status" = 0 ]
+    same "$(sed -nE 's/^desc: Machine: +//p' one)" "sapphire-rapids,detail=all,tlb=off"
+    events=$(grep '^events:' one)
+    [[ $events == *" Bc Bcm Bi Bim Cy CyBase CyFront CyBad CyMem CyTLB CyCore" ]]
+    # imul takes three cycles, and each of them waits for the one before
+    cycles=$(awk '/^events:/ { for (i = 2; i <= NF; i++) at[$i] = i }
+        /^fn=/ { main = $0 == "fn=main" } /^[0-9]/ && main { n += $at["Cy"] } END { print n }' one)
+    [ "$cycles" -ge 3000 ] && [ "$cycles" -lt 6000 ]
+    quern run -q --machine=sapphire-rapids,core=off -o two ./p
+    [ "$status" = 0 ]
+    ! grep -q '^events:.*Cy' two
+}

@@ -556,7 +556,8 @@ static void test_far_code(void **state)
     assert_int_equal(sum[CORE_TLB], 10 * 37 * 4);
 }
 
-// Two instructions in each line, from memory. Cycles after 40, with the second one's fetch or without.
+// Two instructions in each line, from memory. Cycles after 40, with the second one's fetch or
+// without.
 static uint64_t two_in_a_line(bool again)
 {
     struct core_op op = { .class = CORE_C_NONE, .bytes = 32 };

@@ -10,7 +10,7 @@ void cores_thread_init(struct thread *t)
     (void)t;
 }
 
-void cores_begin(struct thread *t, const struct record_core *i)
+void cores_begin(struct thread *t, const struct cores_insn *i)
 {
     (void)t;
     (void)i;

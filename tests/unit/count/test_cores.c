@@ -15,7 +15,6 @@
 #include "engine/callgraph/calls.h"
 #include "engine/count/cores.h"
 #include "engine/count/levels.h"
-#include "engine/replay/record.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -95,9 +94,9 @@ static void begin(u64 flags)
 }
 
 // An instruction whose cycles are counted from 20 on, and whose writes from 40 on.
-static struct record_core insn(u32 flags, bool writes)
+static struct cores_insn insn(u32 flags, bool writes)
 {
-    return (struct record_core){
+    return (struct cores_insn){
         .pc = 0x1000, .counter = 20, .writes = writes ? 40 : ~0u, .op = { .flags = (u16)flags }
     };
 }
@@ -115,7 +114,7 @@ static void is_ref(u32 run, u32 i, u64 addr, bool reads, bool writes, u32 level)
 // It runs when the next one begins, and its cycles go to its counters.
 static void test_when(void **state)
 {
-    struct record_core first = insn(0, false), second = insn(0, false);
+    struct cores_insn first = insn(0, false), second = insn(0, false);
 
     (void)state;
     second.counter = 60;
@@ -138,9 +137,9 @@ static void test_when(void **state)
 
 static void test_references(void **state)
 {
-    struct record_core load = insn(CORE_F_LOAD, false), store = insn(CORE_F_STORE, true);
-    struct record_core change = insn(CORE_F_LOAD | CORE_F_STORE, false);
-    struct record_core push = insn(CORE_F_LOAD | CORE_F_STORE, true);
+    struct cores_insn load = insn(CORE_F_LOAD, false), store = insn(CORE_F_STORE, true);
+    struct cores_insn change = insn(CORE_F_LOAD | CORE_F_STORE, false);
+    struct cores_insn push = insn(CORE_F_LOAD | CORE_F_STORE, true);
 
     (void)state;
     begin(0);
@@ -176,7 +175,7 @@ static void test_references(void **state)
 // A string instruction: a line that it has just had is one reference, and 64 at a time.
 static void test_string(void **state)
 {
-    struct record_core movs = insn(CORE_F_LOAD | CORE_F_STORE, true);
+    struct cores_insn movs = insn(CORE_F_LOAD | CORE_F_STORE, true);
 
     (void)state;
     movs.op.class = CORE_C_STRING;
@@ -200,7 +199,7 @@ static void test_string(void **state)
 
 static void test_fetch(void **state)
 {
-    struct record_core plain = insn(0, false);
+    struct cores_insn plain = insn(0, false);
 
     (void)state;
     begin(0);
@@ -223,8 +222,8 @@ static void test_fetch(void **state)
 // outcome.
 static void test_branches(void **state)
 {
-    struct record_core jump = insn(CORE_F_BRANCH, false);
-    struct record_core cond = insn(CORE_F_BRANCH | CORE_F_COND, false);
+    struct cores_insn jump = insn(CORE_F_BRANCH, false);
+    struct cores_insn cond = insn(CORE_F_BRANCH | CORE_F_COND, false);
 
     (void)state;
     begin(0);

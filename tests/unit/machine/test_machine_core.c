@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// [core] of a machine file: what its values give, and of every fault the place and the message; what
-// the shipped file of Sapphire Rapids has. By hand.
+// [core] of a machine file: what its values give, and of every fault the place and the message;
+// what the shipped file of Sapphire Rapids has. By hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -25,6 +25,7 @@ struct row {
     u32 flags;
 };
 
+#define LOCKED (CORE_F_LOAD | CORE_F_STORE | CORE_F_LOCKED)
 #define ROW(code, text, class, sources, results, addresses, flags)                       \
     {                                                                                    \
         code, sizeof(code) - 1, text, CORE_C_##class, sources, results, addresses, flags \
@@ -113,11 +114,11 @@ static const struct row rows[] = {
     ROW("\x48\x93", "xchg rax, rbx",
         EXCHANGE, "rax rbx", "rax rbx", "", 0),
     ROW("\x48\x87\x1f", "xchg [rdi], rbx",
-        EXCHANGE, "rbx", "rbx", "rdi", CORE_F_LOAD | CORE_F_STORE | CORE_F_LOCKED),
+        EXCHANGE, "rbx", "rbx", "rdi", LOCKED),
     ROW("\xf0\x0f\xc1\x07", "lock xadd [rdi], eax",
-        EXCHANGE, "rax", "rax flags", "rdi", CORE_F_LOAD | CORE_F_STORE | CORE_F_LOCKED),
+        EXCHANGE, "rax", "rax flags", "rdi", LOCKED),
     ROW("\xf0\x0f\xb1\x0f", "lock cmpxchg [rdi], ecx",
-        COMPARE_EXCHANGE, "rax rcx", "rax flags", "rdi", CORE_F_LOAD | CORE_F_STORE | CORE_F_LOCKED),
+        COMPARE_EXCHANGE, "rax rcx", "rax flags", "rdi", LOCKED),
     ROW("\x48\x0f\xaf\xc3", "imul rax, rbx",
         MUL, "rax rbx", "rax flags", "", 0),
     ROW("\x48\x6b\xc3\x07", "imul rax, rbx, 7",
@@ -416,8 +417,8 @@ static void test_places(void **state)
     assert_int_equal(op.place, 0);
 }
 
-// With branches of which conditions it fuses, a bit for each: o no b nb z nz be nbe s ns p np l nl le
-// nle.
+// With branches of which conditions it fuses, a bit for each: o no b nb z nz be nbe s ns p np l nl
+// le nle.
 static void fuses(const char *code, u32 n, enum core_fusing by, u32 conditions)
 {
     fusing = by;
