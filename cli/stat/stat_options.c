@@ -70,6 +70,16 @@ const struct options stat_options_table = {
     .leading = true,
 };
 
+// What a machine adds to the events that are counted: the run reads the same again.
+static void add_machine(struct run_options *o)
+{
+    struct run_options read = *o;
+    char *messages[RUN_LEVELS];
+
+    run_levels_set(&read, messages);
+    o->flags = read.flags;
+}
+
 void stat_options_read(struct tally *s, int argc, char **argv)
 {
     memset(s, 0, sizeof(*s));
@@ -80,6 +90,8 @@ void stat_options_read(struct tally *s, int argc, char **argv)
         run_levels_list(&s->run_options.cpu);
     if (!*s->given)
         die(UTIL_USAGE, "no program given; usage: quern stat %s", stat_options_table.usage);
+    if (s->run_options.machine)
+        add_machine(&s->run_options);
     s->json = (s->run_options.flags & SPOOL_F_JSON) != 0;
     s->run_options.flags |= SPOOL_F_STAT;
 }

@@ -16,8 +16,6 @@
 #include "cli/terminal/colour.h"
 #include "finish/end/end.h"
 
-enum { NAME_WIDTH = 4 }; // D1mr
-
 bool stat_counted(const struct tally *s, int event)
 {
     return finish_event_counted((enum finish_event)event, s->run_options.flags);
@@ -31,7 +29,7 @@ static void put_change(char *buf, quern_count d)
 }
 
 struct widths {
-    int count, baseline, change;
+    int name, count, baseline, change;
 };
 
 static int wider(int w, const char *text)
@@ -43,15 +41,19 @@ static int wider(int w, const char *text)
 
 static struct widths measure(const struct tally *s)
 {
-    struct widths w = { 0 };
+    struct widths w = { .name = (int)strlen("D1mr") };
     char buf[80];
 
-    if (s->base)
-        w = (struct widths){ (int)strlen("now"), (int)strlen("baseline"), (int)strlen("change") };
+    if (s->base) {
+        w.count = (int)strlen("now");
+        w.baseline = (int)strlen("baseline");
+        w.change = (int)strlen("change");
+    }
     for (int e = 0; e < FINISH_EVENTS; e++) {
         if (!stat_counted(s, e))
             continue;
         event_commas(buf, s->event[e].least, 1);
+        w.name = wider(w.name, finish_event_names[e]);
         w.count = wider(w.count, buf);
         if (s->base) {
             event_commas(buf, s->event[e].baseline, 1);
@@ -127,7 +129,7 @@ void stat_print(FILE *f, const void *tally)
         fprintf(f, "%zu runs\n\n", s->done);
     if (s->base) {
         colour_begin(f, COLOUR_HEAD);
-        text_print(f, "%-*s  %*s  %*s  %*s", NAME_WIDTH, "", w.baseline, "baseline", w.count, "now",
+        text_print(f, "%-*s  %*s  %*s  %*s", w.name, "", w.baseline, "baseline", w.count, "now",
                    w.change, "change");
         colour_end(f, COLOUR_HEAD);
         putc('\n', f);
@@ -136,7 +138,7 @@ void stat_print(FILE *f, const void *tally)
         if (!stat_counted(s, e))
             continue;
         colour_begin(f, COLOUR_HEAD);
-        text_print(f, "%-*s", NAME_WIDTH, finish_event_names[e]);
+        text_print(f, "%-*s", w.name, finish_event_names[e]);
         colour_end(f, COLOUR_HEAD);
         put_event(f, s, &s->event[e], &w);
     }

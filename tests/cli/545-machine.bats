@@ -257,6 +257,18 @@ with another replacement than lru" --machine=three.machine --LL=8388608,64,64 ./
     [ -n "$one" ]
 }
 
+@test "quern stat has the events of a machine" {
+    real
+    quern stat --machine=sapphire-rapids,detail=all /bin/true
+    [ "$status" = 0 ]
+    same "$(sed -nE 's/^([A-Za-z0-9]+) .*/\1/p' <<< "$output" | tr '\n' ' ')" \
+        "Ir I1mr I2mr ILmr Dr D1mr D2mr DLmr Dw D1mw D2mw DLmw Bc Bcm Bi Bim Cy CyBase CyFront CyBad CyMem CyTLB CyCore "
+    awk '/^Cy / { gsub(",", ""); all = $2 } /^Cy[A-Z]/ { gsub(",", ""); sum += $2 } END { exit !all || all != sum }' <<< "$output"
+    quern stat --machine=nosuch /bin/true
+    [ "$status" = 2 ]
+    same "$messages" "quern: --machine=nosuch: no such machine; --machine=list lists them, and a file's name has a / or ends in .machine"
+}
+
 @test "quern stat tells a baseline of another machine" {
     make_prog
     machine_file Three 'vendor = NoSuchVendor' 'family = 6' 'models = 1' > three.machine
