@@ -44,6 +44,15 @@
 // Slots whose counters are there; those of further slots are at SPOOL_FAR_OFF.
 #define SPOOL_THREADS_FIXED 2400u
 #define SPOOL_THREADS_MAX  33120u // the kernel has 32,768 threads unless it is told otherwise
+// After the near slots, with --data=yes: struct spool_data_object[], struct spool_data_count[] and
+// the names of objects. Mapped as one piece.
+#define SPOOL_DATA_OFF         UINT64_C(0x4c00000000)
+#define SPOOL_DATA_OBJECTS_MAX 0x40000u
+#define SPOOL_DATA_COUNTS_OFF  UINT64_C(0x2000000) // these two from SPOOL_DATA_OFF
+#define SPOOL_DATA_COUNTS_MAX  0x100000u           // a power of two
+#define SPOOL_DATA_NAMES_OFF   UINT64_C(0x4000000)
+#define SPOOL_DATA_NAMES_SIZE  UINT64_C(0x1000000)
+#define SPOOL_DATA_SIZE        (SPOOL_DATA_NAMES_OFF + SPOOL_DATA_NAMES_SIZE)
 // After the near slots, with --calls=yes: each thread's open calls, struct spool_frame.
 #define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
 #define SPOOL_STACK_SIZE UINT64_C(0x4000000)
@@ -427,6 +436,65 @@ struct spool_partial {
     uint32_t slot; // of the thread
 };
 
+// ---- --data=yes ----
+
+enum spool_data_kind {
+    SPOOL_DATA_UNKNOWN, // the first record, for what belongs to no other object
+    SPOOL_DATA_STACK,
+    SPOOL_DATA_PROGRAM, // argv, environment, auxiliary vector
+    SPOOL_DATA_BREAK,   // of the break, outside of all blocks
+    SPOOL_DATA_VDSO,
+    SPOOL_DATA_STATIC,  // a symbol of a module: `start` and `size` as linked
+    SPOOL_DATA_SECTION, // the rest of a section
+    SPOOL_DATA_FILE,    // a mapped file that is no module
+    SPOOL_DATA_SHARED,  // a segment of shmat
+    SPOOL_DATA_ANON,    // anonymous mappings by their calls
+    SPOOL_DATA_HEAP,    // blocks of an allocator by its calls
+};
+
+#define SPOOL_DATA_CALLERS_MAX 8u
+
+// What misses are counted for. Never changed once written, but for the last counts. Texts are
+// offsets into the names; 0: none.
+struct spool_data_object {
+    uint32_t kind;            // enum spool_data_kind
+    uint32_t name, module;    // of a symbol or section; path of the module or file
+    uint32_t sites;           // of an allocation: how many callers follow
+    uint64_t start, size;     // of a symbol
+    uint64_t blocks, bytes;   // that were allocated, in all
+    uint64_t site[SPOOL_DATA_CALLERS_MAX]; // addresses of the calls, the innermost first
+    uint64_t reserved[2];
+};
+
+// Misses of the references that count at `counter` (a group of SPOOL_REF_READ or SPOOL_REF_WRITE)
+// in an object. A hash table: an entry is at the first free place from its hash on.
+struct spool_data_count {
+    uint32_t counter; // plus one; 0: the entry is free
+    uint32_t object;
+    uint64_t l1, l2, ll;
+};
+
+static inline uint32_t spool_data_place(uint32_t counter, uint32_t object)
+{
+    uint64_t h = ((uint64_t)counter << 32 | object) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (uint32_t)(h >> 32) & (SPOOL_DATA_COUNTS_MAX - 1);
+}
+
+struct spool_data {
+    uint32_t callers;      // --data-callers; 0: no objects
+    uint32_t objects_used; // records; cursors, as those of spool_header
+    uint64_t names_used;   // bytes
+    uint32_t counts_used;  // entries
+    uint32_t s_output;     // --data-out-file as given, absolute
+    uint32_t s_functions, functions_bytes; // see SPOOL_DATA_ALLOC
+};
+
+// The program's own allocators, in s_functions: each a letter, numbers divided by colons, a blank,
+// a name and a NUL.
+#define SPOOL_DATA_ALLOC 'a' // number of the argument with the size, then with a factor (or 0)
+#define SPOOL_DATA_FREE  'f' // number of the argument with the block
+
 #define SPOOL_DUMPED 40 // space for events
 
 // The processor that the program is shown (--cpu).
@@ -588,6 +656,8 @@ struct spool_header {
     // the profile that were written before. In the copy of a part its finisher stores those of
     // the part here, and the engine adds them.
     uint64_t dumped[SPOOL_DUMPED];
+
+    struct spool_data data;
 };
 
 // --dump-code: translations are written beside the spool, to <spool>.code: consecutive records,
@@ -750,6 +820,15 @@ _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= 
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_held) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
+_Static_assert(sizeof(struct spool_data_object) == 128 && sizeof(struct spool_data_count) == 32,
+               "arrays in the data area");
+_Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SPOOL_DATA_OFF &&
+                   SPOOL_DATA_OFF + SPOOL_DATA_SIZE <= SPOOL_STACKS_OFF &&
+                   SPOOL_DATA_OBJECTS_MAX * sizeof(struct spool_data_object) <=
+                       SPOOL_DATA_COUNTS_OFF &&
+                   SPOOL_DATA_COUNTS_OFF + SPOOL_DATA_COUNTS_MAX * sizeof(struct spool_data_count) <=
+                       SPOOL_DATA_NAMES_OFF,
+               "consecutive");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");
 _Static_assert(sizeof(struct spool_code_insn) == 24, "written as it is");
 _Static_assert(sizeof(struct spool_header) <= 0x10000, "header area");

@@ -313,6 +313,19 @@ static void find_caches(struct run_options *o, char *fits[RUN_LEVELS])
     fits[2] = run_cache_fit(&o->caches.ll.g, true, "LL");
 }
 
+static void check_data(const struct run_options *o)
+{
+    if (!o->data && (o->data_output || o->data_callers || o->allocators))
+        die(UTIL_USAGE, "--data-out-file, --data-callers, --data-alloc and --data-free are for "
+                        "--data=yes: add it");
+    if (o->data && !(o->flags & SPOOL_F_CACHE_SIM))
+        die(UTIL_USAGE, "--data=yes: not with --cache-sim=no, which finds no misses; leave one of "
+                        "them out");
+    if (o->data && (o->flags & SPOOL_F_NOT_COLLECTING))
+        die(UTIL_USAGE, "--data=yes counts from the start to the end: not with --toggle-collect "
+                        "and --collect-atstart=no; leave one of them out");
+}
+
 void run_start(const struct run_options *options, char **given)
 {
     struct run_options o = *options;
@@ -352,6 +365,7 @@ void run_start(const struct run_options *options, char **given)
                         "--separate-*, --fn-*, --skip-direct-rec, --toggle-collect, "
                         "--collect-atstart, --collect-systime, --dump-before, --dump-after and "
                         "--zero-before; leave one of them out");
+    check_data(&o);
     if (o.trace_refs)
         check_trace(&o);
     program = run_program_find(given);
@@ -378,11 +392,14 @@ void run_start(const struct run_options *options, char **given)
     // Checked as given, so that messages show it as given.
     check_name(o.output, "--cachegrind-out-file");
     check_name(o.dump_counts, "--dump-counts");
+    check_name(o.data_output, "--data-out-file");
     check_name(o.dump_code, "--dump-code");
     check_name(o.log, "--log-file");
     check_name(o.trace_refs, "--trace-refs");
     expanded = name_expand_or_die(output, getpid(), "--cachegrind-out-file");
     o.dump_counts = dump;
+    if (o.data)
+        o.data_output = absolute_name(cwd, o.data_output ? o.data_output : "data.out.%p");
     o.dump_code = absolute_name(cwd, o.dump_code);
     o.log = log;
     o.trace_refs = absolute_name(cwd, o.trace_refs);

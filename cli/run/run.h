@@ -65,6 +65,11 @@ struct run_options {
     size_t env_bytes;
     char *rules; // of functions, as the spool has them (SPOOL_PATTERN_CALLERS)
     size_t patterns_bytes, rules_count;
+    bool data;             // --data
+    const char *data_output;
+    uint64_t data_callers; // 0: not given
+    char *allocators;      // --data-alloc, --data-free, as the spool has them (SPOOL_DATA_ALLOC)
+    size_t allocators_bytes;
     int spool_fd;       // a spool that the caller owns (quern stat); 0: none
     uint64_t cache_kib; // these three fit in 32 bits
     uint64_t stress_us;

@@ -89,6 +89,42 @@ static void rule(void *field, const struct option *o, const char *value)
         r->flags |= SPOOL_F_NOT_COLLECTING;
 }
 
+// FUNCTION, FUNCTION:ARGUMENT or, of one that allocates, FUNCTION:SIZE:COUNT.
+static void allocator(void *field, const struct option *o, const char *value)
+{
+    struct run_options *r = field;
+    bool frees = o->bits == SPOOL_DATA_FREE;
+    uint64_t number[2] = { 1, 0 };
+    char *name = xstrdup(value), *rest = strchr(name, ':'), *text;
+    bool wrong = !*name || rest == name || (!rest && !frees);
+    size_t bytes;
+
+    for (int i = 0; rest && !wrong; i++) {
+        char *next;
+
+        *rest++ = '\0';
+        next = strchr(rest, ':');
+        if (next)
+            *next = '\0';
+        wrong = i > !frees || !util_number(rest, frees ? 2 : 6, &number[i]) || !number[i];
+        if (next)
+            *next = ':';
+        rest = next;
+    }
+    if (wrong)
+        die(UTIL_USAGE, "%s=%s: must be %s, where the arguments are numbers from 1 on", o->name,
+            value,
+            frees ? "FUNCTION or FUNCTION:ARGUMENT (1 or 2)"
+                  : "FUNCTION:SIZE_ARGUMENT or FUNCTION:SIZE_ARGUMENT:COUNT_ARGUMENT (1 to 6)");
+    text = xasprintf("%c%u:%u %s", (char)o->bits, (unsigned)number[0], (unsigned)number[1], name);
+    bytes = strlen(text) + 1;
+    r->allocators = xrealloc(r->allocators, r->allocators_bytes + bytes);
+    memcpy(r->allocators + r->allocators_bytes, text, bytes);
+    r->allocators_bytes += bytes;
+    free(text);
+    free(name);
+}
+
 static void progress(void *field, const struct option *o, const char *value)
 {
     (void)o, (void)value;
@@ -224,6 +260,20 @@ static const struct option rows[] = {
     { FLAG(NO_RELATIVE), YES_NO, "write lines and addresses as differences [yes]", OPTION_NO },
     { FLAG(COMBINE), YES_NO,
       "write parts that the program asks for into one file, not one each [no]", OPTION_YES },
+    { .kind = OPTION_HEADING, .help = "Which data misses" },
+    { "--data", YES_NO,
+      "also write the data misses by object of the data: allocation, static, stack, mapping; "
+      "implies --calls=yes [no]", OPTION_YES, FIELD(data) },
+    { "--data-out-file", "=FILE", "the profile of these (%p, %q{VAR}, %%) [data.out.%p]",
+      OPTION_TEXT, FIELD(data_output) },
+    { "--data-callers", "=N", "tell allocations apart by their last N callers [3]",
+      OPTION_NUMBER, FIELD(data_callers), .min = 1, .max = SPOOL_DATA_CALLERS_MAX },
+    { "--data-alloc", "=FUNCTION:SIZE[:COUNT]",
+      "a function of the program (the name of its symbol; * at the end) that returns a block; its "
+      "size is argument SIZE, or the product of two",
+      OPTION_CALL, .call = allocator, .bits = SPOOL_DATA_ALLOC },
+    { "--data-free", "=FUNCTION[:ARGUMENT]", "one that frees the block in argument ARGUMENT [1]",
+      OPTION_CALL, .call = allocator, .bits = SPOOL_DATA_FREE },
     { .kind = OPTION_HEADING, .help = "The program" },
     { "--trace-children-skip", "=PATTERNS",
       "except those whose path matches one of these comma-separated patterns (* and ?)",
@@ -342,6 +392,8 @@ void run_options_settle(struct run_options *o)
         o->flags |= SPOOL_F_NOT_AT_START;
     if (o->start > 2)
         o->flags |= SPOOL_F_INHERIT;
+    if (o->data)
+        o->flags |= SPOOL_F_CALLS;
     if (o->systime > 1)
         o->flags |= SPOOL_F_SYSTIME;
     if (o->systime == 5)

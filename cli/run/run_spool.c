@@ -300,6 +300,14 @@ int run_spool_create(const struct run_spool *in, char **path)
         h->s_patterns = text_add_bytes(&t, o->rules, o->patterns_bytes);
         h->patterns_bytes = (uint32_t)o->patterns_bytes;
     }
+    if (o->data) {
+        h->data.callers = o->data_callers ? (uint32_t)o->data_callers : 3;
+        h->data.s_output = text_add(&t, o->data_output);
+        if (o->allocators) {
+            h->data.s_functions = text_add_bytes(&t, o->allocators, o->allocators_bytes);
+            h->data.functions_bytes = (uint32_t)o->allocators_bytes;
+        }
+    }
     if (o->env_bytes) {
         h->s_env = text_add_bytes(&t, o->env_text, o->env_bytes);
         h->env_bytes = (uint32_t)o->env_bytes;

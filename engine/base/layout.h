@@ -14,6 +14,7 @@
 #define MODULES_BASE       0x7ecf80000000 // files of executed code (codecache/modules.c)
 #define MODULES_SIZE       0x180000000    // 6 GiB
 #define SPOOLER_BASE       0x7ed100000000 // the spool's records
+#define DATA_BASE          0x7ed180000000 // objects of the data and their misses, of the spool
 #define THREAD_AREA_BASE   0x7ed200000000 // SPOOL_THREADS_FIXED areas (thread.h)
 #define THREAD_AREA_STRIDE 0xa000000
 // Further areas are at free addresses that are chosen on demand (spool/slotmem.h), with the

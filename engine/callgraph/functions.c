@@ -4,6 +4,7 @@
 #include "engine/callgraph/functions.h"
 
 #include "engine/base/clientmem.h"
+#include "engine/base/elf64.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
@@ -13,49 +14,6 @@
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 
-// ---- ELF, as far as it is used ----
-
-#define PT_LOAD         1
-#define PF_X            1
-#define PT_NOTE         4
-#define PT_GNU_EH_FRAME 0x6474e550
-#define NT_GNU_BUILD_ID 3
-#define SHT_SYMTAB      2
-#define SHT_DYNSYM      11
-#define SHF_EXECINSTR   4
-#define STT_NOTYPE      0
-#define STT_OBJECT      1
-#define STT_FUNC        2
-#define STT_GNU_IFUNC   10
-
-struct elf_head {
-    u8 ident[16];
-    u16 type, machine;
-    u32 version;
-    u64 entry, phoff, shoff;
-    u32 flags;
-    u16 ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
-};
-
-struct elf_segment {
-    u32 type, flags;
-    u64 offset, vaddr, paddr, filesz, memsz, align;
-};
-
-struct elf_section {
-    u32 name, type;
-    u64 flags, addr, offset, size;
-    u32 link, info;
-    u64 addralign, entsize;
-};
-
-struct elf_symbol {
-    u32 name;
-    u8 info, other;
-    u16 shndx;
-    u64 value, size;
-};
-
 // ---- A module being read ----
 
 struct mark {
@@ -63,10 +21,10 @@ struct mark {
     bool unnamed;   // a range of .eh_frame, ignored where there is a symbol
 };
 
-// A function whose name matches patterns.
+// A function whose name matches patterns, or is marked.
 struct match {
     u64 rules;
-    u32 start;
+    u32 start, mark;
 };
 
 struct reader {
@@ -123,9 +81,9 @@ static bool is_code(u8 *code, u32 shndx)
     return shndx && shndx < r.head.shnum && code[shndx];
 }
 
-static void note_match(u64 start, u64 rules)
+static void note_match(u64 start, u64 rules, u32 mark)
 {
-    if (!rules || start - r.low >= r.bytes)
+    if ((!rules && !mark) || start - r.low >= r.bytes)
         return;
     if (r.matches == r.matches_capacity) {
         u32 capacity = r.matches_capacity ? r.matches_capacity * 2 : 16;
@@ -137,12 +95,13 @@ static void note_match(u64 start, u64 rules)
         r.match = m;
         r.matches_capacity = capacity;
     }
-    r.match[r.matches++] = (struct match){ rules, (u32)(start - r.low) };
+    r.match[r.matches++] = (struct match){ rules, (u32)(start - r.low), mark };
 }
 
 // ---- Names that the profile shows in another form ----
 
 long (*functions_demangle)(const char *names, u64 bytes);
+u32 (*functions_mark)(const char *name);
 
 // C++, D, Rust: as symbols/demangle.c takes them.
 static bool is_mangled(const char *name)
@@ -190,7 +149,7 @@ static void match_texts(const char *text, u64 bytes)
         if (n > bytes)
             return;
         if (n > 1)
-            note_match(r.low + r.named[i], patterns_match(text));
+            note_match(r.low + r.named[i], patterns_match(text), 0);
         text += n;
         bytes -= n;
     }
@@ -237,13 +196,13 @@ static void match_shown(const char *module)
 
 static bool section_at(u64 i, struct elf_section *s);
 
-// The names of a section's symbols, NUL-terminated; NULL: no pattern needs them.
+// The names of a section's symbols, NUL-terminated; NULL: nothing needs them.
 static char *read_names(const struct elf_section *symbols, u64 *bytes)
 {
     struct elf_section s;
     char *names;
 
-    if (!patterns_any() || !section_at(symbols->link, &s) || !s.size)
+    if ((!patterns_any() && !functions_mark) || !section_at(symbols->link, &s) || !s.size)
         return NULL;
     *bytes = s.size + 1;
     names = heap_alloc(*bytes);
@@ -277,8 +236,9 @@ static void read_symbols(const struct elf_section *s, u8 *code)
                 continue;
             add(sym[k].value, sym[k].size, !typed || !sym[k].size, false);
             if (names && sym[k].name < bytes) {
-                note_match(sym[k].value, patterns_match(names + sym[k].name));
-                if (is_mangled(names + sym[k].name))
+                note_match(sym[k].value, patterns_match(names + sym[k].name),
+                           functions_mark ? functions_mark(names + sym[k].name) : 0);
+                if (patterns_any() && is_mangled(names + sym[k].name))
                     note_name(sym[k].value, names + sym[k].name);
             }
         }
@@ -621,10 +581,9 @@ static const struct table *table_of(u32 map)
     return t;
 }
 
-static u64 rules_at(const struct table *t, u32 start)
+static void match_at(const struct table *t, u32 start, struct function *f)
 {
     u32 lo = 0, hi = t->matches;
-    u64 rules = 0;
 
     while (lo < hi) { // the first one that is not before
         u32 mid = (lo + hi) / 2;
@@ -634,9 +593,11 @@ static u64 rules_at(const struct table *t, u32 start)
         else
             hi = mid;
     }
-    for (; lo < t->matches && t->match[lo].start == start; lo++)
-        rules |= t->match[lo].rules;
-    return rules;
+    for (; lo < t->matches && t->match[lo].start == start; lo++) {
+        f->rules |= t->match[lo].rules;
+        if (!f->mark)
+            f->mark = t->match[lo].mark;
+    }
 }
 
 struct function functions_at(u64 addr)
@@ -667,7 +628,7 @@ struct function functions_at(u64 addr)
     if (lo) {
         f.start = m->start + (t->start[lo - 1] & ~TABLE_PLT);
         f.plt = t->start[lo - 1] & TABLE_PLT;
-        f.rules = rules_at(t, (u32)(f.start - m->start));
+        match_at(t, (u32)(f.start - m->start), &f);
     }
     f.skip = f.plt && tb_config.contexts;
     f.plt = f.plt && !f.skip;

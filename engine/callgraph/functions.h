@@ -18,10 +18,14 @@ struct function {
     bool plt;       // a linkage table, or a part of it
     bool skip;      // the same, if contexts hide it
     u64 rules;      // the patterns that its names match (patterns.h)
+    u32 mark;       // what functions_mark() says of the first of its names for which it is not 0
 };
 
 // The function that contains addr. Never fails: unmapped memory is a function of its own.
 struct function functions_at(u64 addr);
+
+// A number for the name of a symbol, as it is in the file; 0: none. NULL: no names are read for it.
+extern u32 (*functions_mark)(const char *name);
 
 // Demangles names as in the profile. names: each with its NUL. Returns the descriptor of a memory
 // file with as many texts, empty where the name is the same, or -errno. Set by syscalls/counting.c,

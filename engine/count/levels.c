@@ -7,6 +7,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
+#include "engine/objects/objects.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 #include "sim/core.h"
@@ -330,4 +331,5 @@ void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
     add(t, counter + p->stlb, r.stlb);
     add(t, counter + p->used, r.used);
     add(t, counter + p->wasted, r.wasted);
+    objects_missed(t, addr, counter, r.l2, r.ll);
 }

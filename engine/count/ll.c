@@ -13,6 +13,8 @@
 #include "engine/count/levels.h"
 #include "engine/count/llfork.h"
 #include "engine/count/vector.h"
+#include "engine/objects/objects.h"
+#include "engine/objects/objtable.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
@@ -83,10 +85,10 @@ static struct sim_geometry geometry(void)
 
 // One thread: --calls=yes needs right totals after every reference. With AVX-512 it simulates each
 // reference at once (no batch); with AVX2 it drains the batch before it reads the totals. The
-// levels of a machine are not for vectors, and take a large batch.
+// levels of a machine and the objects of the data are not for vectors, and take a large batch.
 static u32 own_batch(void)
 {
-    if (levels_are_on())
+    if (levels_are_on() || tb_config.data)
         return LL_BATCH_SHARED;
     return tb_config.calls && tb_config.vectors == 64 ? 0 : LL_BATCH_OWN;
 }
@@ -188,6 +190,7 @@ void ll_share(void)
 // Without a second thread nobody takes the other locks; a child does not touch their pages.
 void ll_forget_locks(void)
 {
+    objtable_forget_lock();
     if (ll_is_shared())
         memset(stripe, 0, sizeof(stripe));
     else if (stripe[0].lock.w)
@@ -370,11 +373,14 @@ static void levels_alone(struct thread *t, u64 addr, u32 size, u32 counter)
 
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
+    bool miss;
+
     if (tb_config.core) { // it must know now where the reference is found
         levels_alone(t, addr, size, counter);
         return;
     }
-    if (tb_config.recording && (ll.shared || queue_of(t)->on || levels_are_on())) {
+    if (tb_config.recording &&
+        (ll.shared || queue_of(t)->on || levels_are_on() || tb_config.data)) {
         append(t, addr, size, counter);
         return;
     }
@@ -385,8 +391,10 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
         return;
     }
     calls_count(t, counter, 1);
-    if (ll.shared ? shared_ref(addr, size) : own_ref(addr, size))
+    miss = ll.shared ? shared_ref(addr, size) : own_ref(addr, size);
+    if (miss)
         calls_count(t, counter + 1, 1);
+    objects_missed(t, addr, counter, 0, miss);
 }
 
 #define AHEAD 8 // references whose sets are on their way into the host's cache
@@ -407,7 +415,7 @@ static void simulate_levels(struct thread *t, struct pending *w, struct pending 
 
 static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, struct pending *end)
 {
-    if (!vector_sets.ll_set || !tb_config.vectors)
+    if (!vector_sets.ll_set || !tb_config.vectors || tb_config.data)
         return w;
     return tb_config.vectors == 64 ? vector_waiting64(w, end, t->misses)
                                    : vector_waiting(w, end, t->misses);
@@ -420,6 +428,8 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end)
         simulate_levels(t, w, end);
         return;
     }
+    bool miss;
+
     for (; w < end; w++) {
         w = simulate_by_vectors(t, w, end);
         if (w == end)
@@ -427,8 +437,10 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end)
         if (w->size == LL_DONE)
             continue;
         calls_count(t, w->counter, 1);
-        if (own_ref(w->addr, w->size ? w->size : 1))
+        miss = own_ref(w->addr, w->size ? w->size : 1);
+        if (miss)
             calls_count(t, w->counter + 1, 1);
+        objects_missed(t, w->addr, w->counter, 0, miss);
         w->size = LL_DONE;
     }
 }

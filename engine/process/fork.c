@@ -24,6 +24,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vtsc.h"
+#include "engine/objects/mappings.h"
 #include "engine/process/bgfinish.h"
 #include "engine/process/exit.h"
 #include "engine/process/pretranslate.h"
@@ -243,6 +244,7 @@ static void fork_thread(struct thread *t, struct request *rq)
     if (rq->stack)
         thread_set_sp(c, rq->stack);
     c->pc = c->sc_next;
+    mappings_thread_stack(thread_sp(c));
     calls_thread_start(c);
     setup_thread(c, t, (rq->flags & CLONE_SIGHAND) != 0);
     seccomp_inherit(c, t);

@@ -40,7 +40,7 @@ static bool is_child;
 
 static bool is_on(void)
 {
-    return !(spool->flags & SPOOL_F_NO_PRETRANSLATE) && !tb_config.each_block;
+    return !(spool->flags & SPOOL_F_NO_PRETRANSLATE) && !tb_config.each_block && !tb_config.data;
 }
 
 static void take_memory(void)

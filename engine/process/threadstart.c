@@ -8,6 +8,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
 #include "engine/count/vtsc.h"
+#include "engine/objects/objects.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/setup.h"
@@ -34,6 +35,7 @@ struct thread *threadstart_new(struct thread *parent)
         threads_free(t);
         return NULL;
     }
+    objects_thread_init(t);
     recordbuf_thread_init(t);
     if (parent)
         vtsc_thread_init(t, parent);

@@ -109,8 +109,10 @@ struct record_block {
 #define RECORD_ENTER 128u
 #define RECORD_LEAVE 512u
 #define RECORD_BACK  1024u
+// Two words: with --data=yes, the time of the maps of data from here on (objects/objtable.h).
+#define RECORD_OBJECTS 1408u
 // Ids of fragments start here; the code that replays the entries above starts at their own numbers.
-#define RECORD_FIRST 1408u
+#define RECORD_FIRST 1536u
 
 #define RECORD_OPS_MAX   320
 #define RECORD_SIDES_MAX 16

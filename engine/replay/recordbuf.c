@@ -7,6 +7,7 @@
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/restore.h"
 #include "engine/count/caches.h"
+#include "engine/objects/objtable.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/replay/replay.h"
@@ -107,12 +108,22 @@ static void call(struct thread *t, enum frames_late what, const struct spool_fra
     t->record_at += 8 * (words - 1);
 }
 
+// objtable_record
+static void time(struct thread *t, u64 now)
+{
+    make_space(t, 2);
+    ((u64 *)t->record_at)[1] = now;
+    append(t, RECORD_OBJECTS);
+    t->record_at += 8;
+}
+
 void recordbuf_init(void)
 {
     if (!tb_config.recording)
         return;
     frames_record = call;
     frames_simulate = recordbuf_drain;
+    objtable_record = time;
     replay_init();
     replayer_init();
     replayer_start();
@@ -171,6 +182,7 @@ static void replay_all(struct thread *t)
 // In this order: a salvage after SIGKILL replays neither twice.
 static void emptied(struct thread *t)
 {
+    objtable_buffer_begins(t, t->recordbuf_begin);
     __atomic_store_n((u64 *)t->recordbuf_begin, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&t->replay_end, 0, __ATOMIC_RELEASE);
 }
@@ -263,6 +275,7 @@ bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
         *(u64 *)next = 0;
         replayer_hand_over(t, (const u64 *)t->recordbuf_begin, (const u64 *)start);
         t->recordbuf_begin = next;
+        objtable_buffer_begins(t, next);
         __atomic_fetch_add(&spool->n_handed, 1, __ATOMIC_RELAXED);
     } else {
         t->record_at = start;

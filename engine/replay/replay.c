@@ -10,6 +10,7 @@
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
+#include "engine/objects/objtable.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/replay/routine.h"
@@ -60,6 +61,10 @@ static u32 between(struct thread *t, const u64 *at)
         settle(t);
         frames_replay(t, FRAMES_BACK, frame, 0);
         return 1;
+    case RECORD_OBJECTS:
+        ll_drain(t);
+        t->objects_at = at[1];
+        return 2;
     default: return 0;
     }
 }
@@ -108,6 +113,7 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
         t->record = t->replay_from = (u64)from;
         t->replay_from_sp = t->replay_sp;
         t->replay_end = (u64)end;
+        objtable_buffer_replays(t, (u64)from);
         reftrace_begin(t);
         if (tb_config.stamps)
             run_routines(t, from, end);

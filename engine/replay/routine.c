@@ -126,8 +126,8 @@ static struct x86_mem before(u32 i)
     return MEM(R_RCX, (s64)(offsetof(struct spool_frame, before) + i * 8));
 }
 
-// rcx := the replay's data of the frame, rdx := its counters.
-static void find_frame(struct x86 *a)
+// Misses before an entry are simulated before it.
+static void drain(struct x86 *a)
 {
     struct x86_label none;
 
@@ -136,6 +136,12 @@ static void find_frame(struct x86 *a)
     none = x86_jcc8(a, CC_E);
     x86_fix(a, x86_call(a), (u64)routine_to_ll);
     x86_land(a, none);
+}
+
+// rcx := the replay's data of the frame, rdx := its counters.
+static void find_frame(struct x86 *a)
+{
+    drain(a);
     x86_mov32(a, R_RCX, MEM(R_RBX, 4));
     x86_sub32_rm(a, R_RCX, MEM(R12, TH_CALLS_BASE));
     x86_add_rm(a, R_RCX, MEM(R12, TH_CALLS_LATE));
@@ -223,13 +229,29 @@ static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *))
     return at;
 }
 
+static void objects_make(void)
+{
+    struct x86 a;
+
+    if (!tb_config.data)
+        return;
+    a = begin_between(RECORD_OBJECTS, RECORD_FIRST);
+    drain(&a);
+    x86_mov(&a, R_RAX, MEM(R_RBX, 8));
+    x86_mov(&a, MEM(R12, TH_OBJECTS_AT), R_RAX);
+    skip_words(&a, 2);
+    look_up(&a);
+    if (a.full || a.p > (u8 *)arena_head(RECORD_FIRST))
+        engine_die("no space for the replay of times");
+}
+
 static void calls_make(void)
 {
     if (!tb_config.calls)
         return;
     calls.enter = make_between(RECORD_ENTER, RECORD_LEAVE, make_enter);
     calls.leave = make_between(RECORD_LEAVE, RECORD_BACK, make_leave);
-    calls.back = make_between(RECORD_BACK, RECORD_FIRST, make_back);
+    calls.back = make_between(RECORD_BACK, RECORD_OBJECTS, make_back);
 }
 
 u32 routine_mask; // for routine.S
@@ -248,6 +270,7 @@ void routine_init(void)
     x86_lea(&a, R_RBX, MEM(R_RBX, 16));
     look_up(&a);
     calls_make();
+    objects_make();
 }
 
 static struct part *new_part(struct maker *m, enum part_kind kind, struct x86_label from)
@@ -1023,7 +1046,8 @@ static bool stays_cold(u32 id)
 static void check_id(u32 id)
 {
     if (id == RECORD_END || id == RECORD_STACK ||
-        (tb_config.calls && (id == RECORD_ENTER || id == RECORD_LEAVE || id == RECORD_BACK)))
+        (tb_config.calls && (id == RECORD_ENTER || id == RECORD_LEAVE || id == RECORD_BACK)) ||
+        (tb_config.data && id == RECORD_OBJECTS))
         return;
     arena_check(id);
 }

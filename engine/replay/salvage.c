@@ -21,7 +21,7 @@ u32 salvage_words(const u64 *at)
         return 1;
     if (id == RECORD_ENTER || id == RECORD_BACK)
         return 1;
-    if (id == RECORD_STACK || id == RECORD_LEAVE)
+    if (id == RECORD_STACK || id == RECORD_LEAVE || id == RECORD_OBJECTS)
         return 2;
     return arena_has(id) ? arena_extent(arena_block(id), at).slots : 0;
 }

@@ -19,6 +19,7 @@
 #include "engine/count/helpers.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/rep.h"
+#include "engine/objects/alloc.h"
 #include "engine/process/exit.h"
 #include "engine/process/pretranslate.h"
 #include "engine/replay/recordbuf.h"
@@ -193,6 +194,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
         count_call_once(t);
     for (;;) {
         struct fragment *f;
+        u32 point;
 
         t->state = TS_ENGINE;
         if (UNLIKELY(t->stop)) {
@@ -244,17 +246,20 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             indirect = false;
             continue;
         }
-        if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) &&
+        point = UNLIKELY(tb_config.data) ? alloc_point(f->pc) : 0;
+        if (from && tb_config.chain && !point && !(from->flags & FRAGMENT_DEAD) &&
             from->exit[exit].target == f->pc) {
             links_make(from, exit, f);
             pretranslate_note_link(from, exit);
         }
-        if (indirect && tb_config.ibl) {
+        if (indirect && tb_config.ibl && !point) {
             ibl_fill(t, f);
             pretranslate_note_target(f);
         }
         t->host = fragment_entry(f);
         tcache_unlock();
+        if (UNLIKELY(point))
+            alloc_reached(t, point);
         t->rflags &= ~FLAG_TF;
         recordbuf_enter(t);
         reentry_enter(stubs_at(STUB_ENTER));

@@ -24,6 +24,8 @@
 #include "engine/count/caches.h"
 #include "engine/count/lineids.h"
 #include "engine/count/reftrace.h"
+#include "engine/objects/mappings.h"
+#include "engine/objects/objects.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
 #include "engine/process/procnames.h"
@@ -361,6 +363,47 @@ static void note_stack(u64 sp)
         vmmap_add(m.start, m.end, m.prot, VMMAP_ANON | VMMAP_GROWS);
 }
 
+// ---- Objects of the data ----
+
+static void note_module(const char *path, const struct elf_image *image)
+{
+    long fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    mappings_program((int)fd, path, image->low, image->high - image->low);
+    sys_close((int)fd);
+}
+
+static bool note_vdso(const struct vmmapfile_line *l, void *arg)
+{
+    (void)arg;
+    if (strncmp(l->path, "[vvar", 5) == 0 || strcmp(l->path, "[vdso]") == 0)
+        mappings_vdso(l->start, l->end);
+    return false;
+}
+
+// What is mapped before the program runs. The stack may grow as far as its limit allows; what is
+// mapped there later is no stack.
+static void note_objects(const struct start *s, const struct elf_image *image,
+                         const struct elf_image *interp)
+{
+    u64 sp = (u64)s->sp, room = 8ul << 20;
+    struct k_rlimit limit;
+    struct vmmap_info m;
+
+    if (!tb_config.data)
+        return;
+    if (sys_prlimit(RLIMIT_STACK, NULL, &limit) == 0 && limit.cur < 1ul << 40)
+        room = PAGE_UP(limit.cur);
+    if (vmmap_find(sp, &m))
+        mappings_stack(m.end - room < sp ? m.end - room : m.start, sp, m.end);
+    vmmapfile_walk(note_vdso, NULL);
+    note_module(spooler_string(spool->s_program), image);
+    if (interp)
+        note_module(program.interp, interp);
+}
+
 // Whether everything is at the same addresses in every run.
 static bool has_fixed_layout(void)
 {
@@ -491,6 +534,7 @@ void launch_main(u64 *sp)
     caches_init();
     reftrace_init();
     calls_init(); // before recordbuf_init(): routines depend on where it counts
+    objects_init();
     recordbuf_init();
     translate_init();
     superblock_init();
@@ -508,6 +552,7 @@ void launch_main(u64 *sp)
     t->rflags = FLAGS_INITIAL;
     t->pc = entry;
     calls_thread_start(t);
+    note_objects(&s, &image, program.has_interp ? &interp : NULL);
     spool->state = SPOOL_RUNNING;
     engine_at_die = spooler_say_held;
     dispatch_run(t);

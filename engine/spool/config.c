@@ -101,6 +101,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
     struct tb_config *c = &tb_config;
 
     config_count(true);
+    c->data = c->calls && c->cache && spool->data.callers; // also while nothing is counted
     c->each_block = spool->every_blocks != 0;
     c->chain = !(spool->flags & SPOOL_F_NO_CHAIN) && !c->each_block;
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL) && !c->each_block;

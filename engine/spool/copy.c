@@ -102,6 +102,25 @@ static u32 stack_next(u32 slot, u64 threads_used)
     return slot + 1 < threads_used || slot == SPOOL_THREADS_MAX ? slot + 1 : SPOOL_THREADS_MAX;
 }
 
+// With --data=yes: the objects and their counts, which a child goes on with.
+static long copy_data(int fd, const struct spool_data *d)
+{
+    long ret = 0;
+
+    if (!d->callers)
+        return 0;
+    ret = copy_out(fd, (void *)DATA_BASE, d->objects_used * sizeof(struct spool_data_object),
+                   SPOOL_DATA_OFF);
+    if (!ret)
+        ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF),
+                       SPOOL_DATA_NAMES_OFF - SPOOL_DATA_COUNTS_OFF,
+                       SPOOL_DATA_OFF + SPOOL_DATA_COUNTS_OFF);
+    if (!ret)
+        ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_NAMES_OFF), d->names_used,
+                       SPOOL_DATA_OFF + SPOOL_DATA_NAMES_OFF);
+    return ret;
+}
+
 // Everything but the header.
 static long copy_contents(int fd, const struct spool_header *h)
 {
@@ -125,7 +144,7 @@ static long copy_contents(int fd, const struct spool_header *h)
     for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot = stack_next(slot, h->threads_used))
         ret = copy_out(fd, (void *)slotmem_calls(slot), spooler_stack_mapped[slot],
                        spooler_stack_offset(slot));
-    return ret;
+    return ret ? ret : copy_data(fd, &h->data);
 }
 
 // The wait is bounded: a child may be killed before it has copied.
@@ -250,6 +269,9 @@ static void detach(const struct spool_header *h)
             engine_die("no memory for the counters of a forked child without a spool");
     for (u32 slot = 0; slot <= SPOOL_THREADS_MAX; slot = stack_next(slot, h->threads_used))
         detach_stack(slot);
+    if (h->data.callers &&
+        spooler_map_shared(-1, DATA_BASE, SPOOL_DATA_SIZE, 0, MAP_FIXED)) // nobody reads it
+        engine_die("no memory for the objects of a forked child without a spool");
 }
 
 // The copy by the child itself. The header is copied first: what the parent's other threads append
@@ -332,6 +354,8 @@ void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
         if (spooler_stack_mapped[slot])
             ret = spooler_map_shared(c->fd, slotmem_calls(slot), spooler_stack_mapped[slot],
                                      spooler_stack_offset(slot), MAP_FIXED);
+    if (!ret && c->h.data.callers)
+        ret = spooler_map_shared(c->fd, DATA_BASE, SPOOL_DATA_SIZE, SPOOL_DATA_OFF, MAP_FIXED);
     if (ret)
         engine_die("cannot map the spool of a forked child: error %ld", -ret);
     spooler_file_size = c->size;
@@ -453,6 +477,9 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     memset(&h.n_translated, 0, sizeof(h) - offsetof(struct spool_header, n_translated));
     h.cpu = spool->cpu;
     h.machine = spool->machine;
+    h.data = spool->data;
+    h.data.objects_used = h.data.counts_used = 0;
+    h.data.names_used = 0;
     if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
         ret = -EIO;
     if (ret) {

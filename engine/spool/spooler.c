@@ -528,8 +528,22 @@ long spooler_stack_reach(u32 slot, u64 bytes)
     return ret;
 }
 
+void spooler_data_map(void)
+{
+    u64 end = SPOOL_DATA_OFF + SPOOL_DATA_SIZE;
+    long ret = spooler_grow_file(spooler_fd(), &spooler_file_size, end);
+
+    if (ret == 0)
+        ret = spooler_map_shared(spooler_fd(), DATA_BASE, SPOOL_DATA_SIZE, SPOOL_DATA_OFF,
+                                 MAP_FIXED_NOREPLACE);
+    if (ret)
+        limits_die("the objects of the data", SPOOL_DATA_SIZE >> 10, ret);
+}
+
 bool spooler_owns(u64 addr)
 {
+    if (addr - DATA_BASE < SPOOL_DATA_SIZE)
+        return true;
     if (addr - CALLS_BASE < SPOOL_STACKS_SIZE)
         return true;
     if (addr - SPOOLER_BASE < SPOOL_THREADS_OFF)

@@ -76,6 +76,9 @@ u32 spooler_counters(u32 n);
 #define SPOOLER_STACK_PIECE 0x8000ul // the mapped size is a multiple of this
 long spooler_stack_reach(u32 slot, u64 bytes);
 
+// --data=yes: maps the objects and their counts, at DATA_BASE. Dies if that is impossible.
+void spooler_data_map(void);
+
 // Whether a slot's counters are mapped.
 bool spooler_slot_in_use(u32 slot);
 

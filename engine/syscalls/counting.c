@@ -13,6 +13,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vtsc.h"
+#include "engine/objects/objtable.h"
 #include "engine/process/finisher.h"
 #include "engine/process/fork.h"
 #include "engine/replay/recordbuf.h"
@@ -130,6 +131,8 @@ static void zero(void)
             zero_slot(slot);
     }
     calls_zero_left();
+    if (tb_config.data)
+        objtable_zero();
     for (u64 i = 0; i < spool->partial_used; i++)
         partial[i].count = 0;
 }

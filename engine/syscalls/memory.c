@@ -16,6 +16,7 @@
 #include "engine/codecache/gate.h"
 #include "engine/codecache/modules.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/objects/mappings.h"
 #include "engine/thread/stopworld.h"
 
 #define READ_IMPLIES_EXEC    0x0400000ul
@@ -267,13 +268,26 @@ static bool is_jitdump(u32 fd)
     return nolibc_glob("jit-*.dump", nolibc_basename(path));
 }
 
+static void note_object(struct thread *t, u64 start)
+{
+    u64 end = PAGE_UP(start + t->regs[R_RSI]);
+
+    if (t->regs[10] & MAP_ANONYMOUS)
+        mappings_anonymous(t, start, end);
+    else
+        mappings_file(t, start, end, (int)t->regs[8], t->regs[9]);
+}
+
 static long client_mmap(struct thread *t)
 {
     bool file = (map_prot(t->regs[R_RDX]) & PROT_EXEC) && !(t->regs[10] & MAP_ANONYMOUS);
     u32 fd = (u32)t->regs[8];
     long ret = map_anywhere(t);
 
-    if (!file || sys_failed(ret))
+    if (sys_failed(ret))
+        return ret;
+    note_object(t, (u64)ret);
+    if (!file)
         return ret;
     keep_file(t, (int)fd);
     if (is_jitdump(fd))
@@ -308,8 +322,10 @@ static long client_munmap(struct thread *t)
     stopworld_blocking_begin(t);
     ret = around ? munmap_around(addr, end) : sys_munmap(addr, len);
     stopworld_blocking_end(t);
-    if (ret == 0)
+    if (ret == 0) {
         vmmap_remove(addr, end);
+        mappings_removed(t, addr, end);
+    }
     return ret;
 }
 
@@ -365,7 +381,7 @@ static long mremap_away(u64 old, u64 old_len, u64 new_len, u64 flags)
 }
 
 // Grows in place, or moves.
-static long mremap_beside(u64 old, u64 old_len, u64 new_len, u64 flags)
+static long mremap_beside(struct thread *t, u64 old, u64 old_len, u64 new_len, u64 flags)
 {
     u64 old_end = old + PAGE_UP(old_len), len = PAGE_UP(new_len);
     bool keeps = keeps_old(old_len, flags);
@@ -378,6 +394,8 @@ static long mremap_beside(u64 old, u64 old_len, u64 new_len, u64 flags)
         ret = mremap_away(old, old_len, new_len, flags);
     if (!sys_failed(ret))
         vmmap_move(old, old_end, (u64)ret, (u64)ret + len, keeps);
+    if (!sys_failed(ret))
+        mappings_moved(t, old, old_end, (u64)ret, (u64)ret + len, keeps);
     lock_drop(&place_lock);
     return ret;
 }
@@ -403,14 +421,16 @@ static long client_mremap(struct thread *t)
         new_addr = fixed ? new_addr : 0; // ignored
     if (!fixed && new_len && new_addr == PAGE_DOWN(new_addr) &&
         is_beside(old, old_len, new_len, flags))
-        return mremap_beside(old, t->regs[R_RSI], t->regs[R_RDX], flags);
+        return mremap_beside(t, old, t->regs[R_RSI], t->regs[R_RDX], flags);
     stopworld_blocking_begin(t);
     ret = sys_call5(SYS_mremap, old, t->regs[R_RSI], t->regs[R_RDX], flags, new_addr);
     if (new_len)
         ret = place_leave(ret, new_len);
     stopworld_blocking_end(t);
-    if (!sys_failed(ret))
-        vmmap_move(old, old + old_len, (u64)ret, (u64)ret + new_len, keeps_old(old_len, flags));
+    if (sys_failed(ret))
+        return ret;
+    vmmap_move(old, old + old_len, (u64)ret, (u64)ret + new_len, keeps_old(old_len, flags));
+    mappings_moved(t, old, old + old_len, (u64)ret, (u64)ret + new_len, keeps_old(old_len, flags));
     return ret;
 }
 
@@ -459,6 +479,10 @@ static long client_brk(struct thread *t)
     else if (PAGE_UP(now) < PAGE_UP(old))
         vmmap_remove(PAGE_UP(now), PAGE_UP(old));
     lock_drop(&brk_lock);
+    if (PAGE_UP(now) > PAGE_UP(old))
+        mappings_break(t, PAGE_UP(old), PAGE_UP(now));
+    else if (PAGE_UP(now) < PAGE_UP(old))
+        mappings_removed(t, PAGE_UP(now), PAGE_UP(old));
     return (long)now;
 }
 
@@ -496,6 +520,8 @@ static long client_shmat(struct thread *t)
                   map_prot(PROT_READ | (flags & SHM_RDONLY ? 0 : PROT_WRITE) |
                            (flags & SHM_EXEC ? PROT_EXEC : 0)),
                   VMMAP_SHARED);
+    if (!sys_failed(ret) && size)
+        mappings_shared(t, (u64)ret, PAGE_UP((u64)ret + size));
     return ret;
 }
 
@@ -511,9 +537,10 @@ static long client_shmdt(struct thread *t)
     if (known)
         vmmap_before(addr, info.end);
     ret = sys_call1(SYS_shmdt, addr);
-    if (ret == 0 && known)
-        vmmap_remove(addr,
-                     info.end); // another segment after it is looked up again when needed
+    if (ret != 0 || !known)
+        return ret;
+    vmmap_remove(addr, info.end); // another segment after it is looked up again when needed
+    mappings_removed(t, addr, info.end);
     return ret;
 }
 

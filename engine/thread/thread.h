@@ -102,6 +102,7 @@
 #define TH_CALLS_SP   0x190
 #define TH_WATCH      0x198
 #define TH_BODIES     0x1a0
+#define TH_OBJECTS_AT 0x1a8
 #define TH_CLOCK      0x1c0
 #define TH_LL         0x1c8
 #define TH_MISSES     0x1d0
@@ -150,6 +151,7 @@
 struct sim_state;    // caches.c
 struct levels;       // count/levels.c
 struct cores;        // count/cores.c
+struct alloc_call;   // objects/alloc.c
 struct record_block; // record.h
 struct thread_own;   // threads.h
 struct vfork_save;   // fork.c
@@ -189,7 +191,8 @@ struct thread {
     // the table of their host addresses.
     u64 watch;
     const u64 *bodies;
-    u64 pad2[3];
+    u64 objects_at; // time of the maps of data (objects/objtable.h) of the next replayed record
+    u64 pad2[2];
     // Replays write these, perhaps on another processor: they have a host cache line of their own.
     u64 clock;     // of generated replays
     u64 ll;        // where the next batched LL reference goes
@@ -230,6 +233,8 @@ struct thread {
     u64 partial_insns; // executed instructions of blocks that were left in the middle
     u64 vtsc_base;     // vtsc.c: its time less its counters
     u64 random;        // vtsc.c: state of its sequence
+    u64 objects_begin[TA_RECORD_BUFFERS]; // objects_at of each record buffer's begin
+    struct alloc_call *alloc;             // objects/alloc.c: of an allocator, not returned yet
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");
@@ -258,6 +263,7 @@ _Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset")
 _Static_assert(offsetof(struct thread, record_at) == TH_RECORD_AT, "asm offset");
 _Static_assert(offsetof(struct thread, watch) == TH_WATCH, "asm offset");
 _Static_assert(offsetof(struct thread, bodies) == TH_BODIES, "asm offset");
+_Static_assert(offsetof(struct thread, objects_at) == TH_OBJECTS_AT, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");
 _Static_assert(offsetof(struct thread, misses) == TH_MISSES, "asm offset");
@@ -273,6 +279,19 @@ _Static_assert(offsetof(struct thread, client_gs) == TH_CLIENT_SEL, "asm offset"
 static inline u64 thread_sp(const struct thread *t)
 {
     return t->regs[R_RSP];
+}
+
+// Argument i (0 to 5) of the function that is entered; what the last one has returned.
+static inline u64 thread_call_arg(const struct thread *t, u32 i)
+{
+    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, R_RCX, 8, 9 };
+
+    return t->regs[reg[i]];
+}
+
+static inline u64 thread_call_result(const struct thread *t)
+{
+    return t->regs[R_RAX];
 }
 
 static inline void thread_set_sp(struct thread *t, u64 sp)

@@ -15,6 +15,7 @@
 struct output_files {
     char *output;
     char *dump; // the execution counts
+    char *data; // --data=yes: the objects
     char *code; // --dump-code, and what the engine left for it
     char *facts;
     char *tree;        // with --children=merge: the folder where profiles are collected
@@ -41,6 +42,13 @@ int output_lines(const struct spool_file *s, const struct places *places, const 
 // Finishes a call graph and writes it. See profile_write().
 int output_calls(const struct spool_file *s, struct places *places, struct call_graph *g,
                  const char *output, char *err, size_t err_size);
+
+// ---- output_data.c ----
+
+// Writes misses by object, whose sums are those of the totals. Returns 0, or -1 with a message in
+// err.
+int output_data(const struct spool_file *s, struct places *places,
+                const struct finish_totals *totals, const char *output, char *err, size_t err_size);
 
 // ---- output_counts.c ----
 

@@ -20,6 +20,12 @@ static bool expand(const struct spool_file *s, uint32_t at, char **out, char *er
     return !name || *out;
 }
 
+// A part of the profile, of a program that continues (copy_for_dump() of the engine).
+static bool is_part(const struct spool_file *s)
+{
+    return s->h->state == SPOOL_ENDED && s->h->end_kind == SPOOL_END_NONE;
+}
+
 int output_names(const struct spool_file *s, struct output_files *files, char *err, size_t err_size)
 {
     const struct spool_header *h = s->h;
@@ -28,6 +34,7 @@ int output_names(const struct spool_file *s, struct output_files *files, char *e
     *files = (struct output_files){ .cache = spool_file_text(s, h->s_symbol_cache) };
     if (!expand(s, h->s_output, &files->output, err, err_size) ||
         !expand(s, h->s_dump_counts, &files->dump, err, err_size) ||
+        !expand(s, h->data.s_output, &files->data, err, err_size) ||
         (spool && !expand(s, h->s_dump_code, &files->code, err, err_size))) {
         output_names_free(files);
         return -1;
@@ -36,6 +43,12 @@ int output_names(const struct spool_file *s, struct output_files *files, char *e
         snprintf(err, err_size, "the spool does not say where the profile goes");
         output_names_free(files);
         return -1;
+    }
+    if (files->data && is_part(s)) {
+        char *part = xasprintf("%s.%u", files->data, h->dumps + 1);
+
+        free(files->data);
+        files->data = part;
     }
     if (files->code)
         files->facts = xasprintf("%s" SPOOL_CODE_SUFFIX, spool);
@@ -48,6 +61,7 @@ void output_names_free(struct output_files *files)
 {
     free(files->output);
     free(files->dump);
+    free(files->data);
     free(files->code);
     free(files->facts);
     free(files->tree);

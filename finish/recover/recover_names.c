@@ -161,6 +161,9 @@ int recover_names(const struct spool_file *s, const struct recover_spool *r, con
         out->wanted = wanted_name(s, name);
     if (s->h->s_dump_counts)
         files->dump = xasprintf("%s.counts", beside);
+    if (s->h->data.s_output)
+        files->data = given ? xasprintf("%s.data", beside)
+                            : xasprintf("data.out.%d", s->h->pid);
     if (s->h->s_dump_code) {
         files->code = xasprintf("%s.code", beside);
         files->facts = xasprintf("%s" SPOOL_CODE_SUFFIX, r->name);
@@ -169,6 +172,12 @@ int recover_names(const struct spool_file *s, const struct recover_spool *r, con
     if ((s->h->flags & SPOOL_F_MERGE) && !(s->h->flags & SPOOL_F_BY_THREAD))
         files->tree = tree_name(s, given != NULL);
     bool ok = given || may_be_written(name);
+    if (ok && files->data && !given && !may_be_written(files->data)) {
+        snprintf(err, err_size, "%s: is there, and is no profile of this user", files->data);
+        free(name);
+        free(cwd);
+        return -1;
+    }
     if (!ok)
         snprintf(err, err_size, "%s: is there, and is no profile of this user", name);
     free(name);

@@ -188,6 +188,33 @@ void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, ui
 // The same for saved stacks.
 void spool_frames_add_saved(const struct spool_file *s, int fd, uint64_t *sum);
 
+// ---- spool_data.c: --data=yes ----
+
+// Misses of an instruction in an object.
+struct spool_data_miss {
+    uint32_t counter, object;
+    uint32_t map;
+    bool write;
+    uint64_t pc; // 0: no instruction has that counter
+    uint64_t l1, l2, ll;
+};
+
+struct spool_data_file {
+    struct spool_data_object *object; // `objects` of them; the first is unknown
+    size_t objects;
+    char *names;
+    uint64_t names_used;
+    struct spool_data_miss *miss; // by counter, then by object
+    size_t misses;
+    uint64_t bad; // records that no engine writes
+};
+
+// Reads the objects and their misses. Returns 0, or -1 with errno.
+int spool_data_read(const struct spool_file *s, struct spool_data_file *d);
+void spool_data_free(struct spool_data_file *d);
+// A name of an object; NULL: it has none.
+const char *spool_data_name(const struct spool_data_file *d, uint32_t offset);
+
 // ---- spool_path.c ----
 
 // The present name of the spool that is open as fd; `path` is the earlier one. NULL: removed. Takes

@@ -698,6 +698,12 @@ struct call_graph *call_graph_new(const struct spool_file *s, struct places *pla
     return g;
 }
 
+uint32_t call_graph_file(const struct call_graph *g, uint32_t map, uint64_t pc,
+                         const struct symbols_place *at)
+{
+    return own_file(g, map, pc, at);
+}
+
 int call_graph_finish(struct call_graph *g)
 {
     // Unusually large ones come last: they may be damaged, and must not displace others.

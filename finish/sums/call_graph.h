@@ -20,6 +20,10 @@ void call_graph_add(struct call_graph *g, const struct spool_walk_insn *in);
 int call_graph_finish(struct call_graph *g);
 // Its profile; before anything is added it has only the events.
 struct quern_profile *call_graph_profile(const struct call_graph *g);
+// The file of the function that contains an instruction, whose place is `at`, as a number of
+// places_text(): that of its first line.
+uint32_t call_graph_file(const struct call_graph *g, uint32_t map, uint64_t pc,
+                         const struct symbols_place *at);
 void call_graph_free(struct call_graph *g);
 
 #endif

@@ -72,7 +72,7 @@ static struct pcachefile_head described(const u64 of[2])
                                  .fragments = 17,
                                  .grouped = 11,
                                  .counters = 4711,
-                                 .first = { 1408, 5000 },
+                                 .first = { 1536, 5000 },
                                  .second = { 6000, 7000 } };
 
     memcpy(h.bytes, bytes, sizeof(bytes));
@@ -205,7 +205,7 @@ static void test_round(void **state)
     assert_int_equal(h.fragments, 17);
     assert_int_equal(h.grouped, 11);
     assert_int_equal(h.counters, 4711);
-    assert_int_equal(h.first.low, 1408);
+    assert_int_equal(h.first.low, 1536);
     assert_int_equal(h.second.high, 7000);
     assert_memory_equal(h.bytes, bytes, sizeof(bytes));
     assert_int_equal(readable(fd, &h), ALL);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// Mappings as objects (mappings.h).
+//
+// A module is a range of its own: the linker maps its file, and anonymous memory for the rest of
+// its data, in pieces inside of it.
+#include "engine/objects/mappings.h"
+
+#include "engine/base/nolibc.h"
+#include "engine/base/sys.h"
+#include "engine/objects/objtable.h"
+#include "engine/objects/ranges.h"
+#include "engine/objects/statics.h"
+#include "engine/spool/config.h"
+
+static struct ranges modules = { .set = 1 }, regions = { .set = 2 };
+static u32 stack, program, brk, vdso, shared; // objects
+
+static u32 only(enum spool_data_kind kind)
+{
+    return objtable_get(&(struct spool_data_object){ .kind = kind }, NULL);
+}
+
+void mappings_init(void)
+{
+    stack = only(SPOOL_DATA_STACK);
+    program = only(SPOOL_DATA_PROGRAM);
+    brk = only(SPOOL_DATA_BREAK);
+    vdso = only(SPOOL_DATA_VDSO);
+    shared = only(SPOOL_DATA_SHARED);
+}
+
+// t: whose record gets the new time; NULL: nothing has been recorded yet.
+static void put(struct thread *t, struct ranges *r, u64 start, u64 end, u32 object)
+{
+    objtable_lock();
+    ranges_put(r, start, end, object, objtable_tick());
+    objtable_unlock();
+    if (t)
+        objtable_stamp(t);
+}
+
+// ---- Files ----
+
+// The name of the file in fd. False: it has none.
+static bool path_of(int fd, char *path, u64 size)
+{
+    char link[32];
+    long n;
+
+    nolibc_format(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = sys_readlinkat(AT_FDCWD, link, path, size - 1);
+    if (n <= 0)
+        return false;
+    path[n] = '\0';
+    return true;
+}
+
+// A module covers all of its addresses, and stays where later mappings are inside of it.
+static bool put_module(struct thread *t, int fd, const char *path, u64 start, u64 bytes)
+{
+    u64 low, high;
+    u32 module = statics_load(fd, path, start, bytes, &low, &high);
+
+    if (module)
+        put(t, &modules, low, high, module);
+    return module != 0;
+}
+
+void mappings_program(int fd, const char *path, u64 start, u64 bytes)
+{
+    if (tb_config.data)
+        put_module(NULL, fd, path, start, bytes);
+}
+
+// A descriptor of a file without a name (memfd) has a name in /proc that says so.
+void mappings_file(struct thread *t, u64 start, u64 end, int fd, u64 offset)
+{
+    struct spool_data_object o = { .kind = SPOOL_DATA_FILE };
+    struct ranges_range in;
+    char path[4096];
+    bool inside;
+    u32 object;
+
+    if (!tb_config.data)
+        return;
+    if (!path_of(fd, path, sizeof(path)))
+        nolibc_format(path, sizeof(path), "unnamed file");
+    objtable_lock();
+    inside = ranges_now(&modules, start, &in) && end <= PAGE_UP(in.end);
+    o.module = objtable_name(path);
+    object = objtable_get(&o, NULL);
+    objtable_unlock();
+    if (!inside && !offset)
+        put_module(t, fd, path, start, end - start);
+    put(t, &regions, start, end, object);
+}
+
+// ---- Other memory ----
+
+void mappings_stack(u64 low, u64 sp, u64 end)
+{
+    if (!tb_config.data)
+        return;
+    put(NULL, &regions, low, sp, stack);
+    put(NULL, &regions, sp, end, program);
+}
+
+void mappings_thread_stack(u64 sp)
+{
+    struct ranges_range in;
+    bool known;
+
+    if (!tb_config.data)
+        return;
+    objtable_lock();
+    known = ranges_now(&regions, sp - 1, &in);
+    objtable_unlock();
+    if (known && in.object != stack)
+        put(NULL, &regions, in.start, in.end, stack);
+}
+
+void mappings_vdso(u64 start, u64 end)
+{
+    if (tb_config.data)
+        put(NULL, &regions, start, end, vdso);
+}
+
+void mappings_anonymous(struct thread *t, u64 start, u64 end)
+{
+    struct spool_data_object o = { .kind = SPOOL_DATA_ANON };
+    u32 object;
+
+    if (!tb_config.data)
+        return;
+    objtable_sites(t, 0, &o);
+    objtable_lock();
+    object = objtable_get(&o, NULL);
+    objtable_at(object)->blocks++;
+    objtable_at(object)->bytes += end - start;
+    objtable_unlock();
+    put(t, &regions, start, end, object);
+}
+
+void mappings_shared(struct thread *t, u64 start, u64 end)
+{
+    if (tb_config.data)
+        put(t, &regions, start, end, shared);
+}
+
+void mappings_break(struct thread *t, u64 start, u64 end)
+{
+    if (tb_config.data)
+        put(t, &regions, start, end, brk);
+}
+
+void mappings_removed(struct thread *t, u64 start, u64 end)
+{
+    u64 now;
+
+    if (!tb_config.data)
+        return;
+    objtable_lock();
+    now = objtable_tick();
+    ranges_clear(&modules, start, end, now);
+    ranges_clear(&regions, start, end, now);
+    objtable_unlock();
+    objtable_stamp(t);
+}
+
+// What is moved keeps the object of its beginning.
+void mappings_moved(struct thread *t, u64 old, u64 old_end, u64 to, u64 to_end, bool keeps)
+{
+    struct ranges_range in;
+    u64 now;
+    u32 object = 0;
+
+    if (!tb_config.data)
+        return;
+    objtable_lock();
+    now = objtable_tick();
+    if (ranges_now(&regions, old, &in))
+        object = in.object;
+    if (old != to && !keeps)
+        ranges_clear(&regions, old, old_end, now);
+    else if (old == to && to_end < old_end)
+        ranges_clear(&regions, to_end, old_end, now);
+    ranges_put(&regions, to, to_end, object, now);
+    objtable_unlock();
+    objtable_stamp(t);
+}
+
+u32 mappings_find(u64 addr, u64 at)
+{
+    u32 module = ranges_find(&modules, addr, at);
+
+    return module ? statics_at(module, addr) : ranges_find(&regions, addr, at);
+}

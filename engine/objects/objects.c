@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Misses by object (objects.h).
+#include "engine/objects/objects.h"
+
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/frames.h"
+#include "engine/objects/alloc.h"
+#include "engine/objects/mappings.h"
+#include "engine/objects/objtable.h"
+#include "engine/objects/ranges.h"
+
+static const u8 *owner; // of counters: their events
+
+void objects_init(void)
+{
+    u64 totals;
+
+    if (!tb_config.data)
+        return;
+    owner = calls_owner(&totals);
+    objtable_init();
+    ranges_init();
+    mappings_init();
+    alloc_init();
+}
+
+void objects_thread_init(struct thread *t)
+{
+    if (!tb_config.data)
+        return;
+    objtable_thread_init(t);
+    alloc_thread_init(t);
+}
+
+void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
+{
+    u32 event = owner[counter], object;
+    u64 at;
+
+    if (event != frames.place[SPOOL_E_D1MR] && event != frames.place[SPOOL_E_D1MW])
+        return;
+    objtable_lock();
+    at = tb_config.recording ? t->objects_at : objtable_now();
+    object = alloc_find(addr, at);
+    if (!object)
+        object = mappings_find(addr, at);
+    objtable_count(counter, object, l2, ll);
+    objtable_unlock();
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// Objects of the data and their counts (objtable.h).
+#include "engine/objects/objtable.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/lock.h"
+#include "engine/base/nolibc.h"
+#include "engine/callgraph/frames.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+
+#define INDEX     0x80000u // twice as many as objects
+#define NAMES     0x10000u // texts that are found again
+#define NAMES_TRY 16u
+
+static struct {
+    struct lock lock;
+    u64 now;
+    u32 *index; // of objects, plus one
+    u32 *names; // offsets of texts
+} table;
+
+void (*objtable_record)(struct thread *t, u64 now);
+
+// ---- Time ----
+
+void objtable_lock(void)
+{
+    lock_take(&table.lock);
+}
+
+void objtable_unlock(void)
+{
+    lock_drop(&table.lock);
+}
+
+void objtable_forget_lock(void)
+{
+    table.lock = (struct lock){ 0 };
+}
+
+u64 objtable_now(void)
+{
+    return table.now;
+}
+
+u64 objtable_tick(void)
+{
+    return ++table.now;
+}
+
+static u64 present(void)
+{
+    return __atomic_load_n(&table.now, __ATOMIC_ACQUIRE);
+}
+
+void objtable_stamp(struct thread *t)
+{
+    if (tb_config.recording && tb_config.counts && objtable_record)
+        objtable_record(t, present());
+}
+
+void objtable_thread_init(struct thread *t)
+{
+    t->objects_at = present();
+    for (u32 i = 0; i < ARRAY_SIZE(t->objects_begin); i++)
+        t->objects_begin[i] = t->objects_at;
+}
+
+static u64 *begin_of(struct thread *t, u64 at)
+{
+    u64 buffer = (at - (u64)t->self - TA_RECORDS) / TA_RECORD_STRIDE;
+
+    return buffer < ARRAY_SIZE(t->objects_begin) ? &t->objects_begin[buffer] : NULL;
+}
+
+void objtable_buffer_begins(struct thread *t, u64 at)
+{
+    u64 *begin = begin_of(t, at);
+
+    if (begin)
+        *begin = present();
+}
+
+void objtable_buffer_replays(struct thread *t, u64 at)
+{
+    const u64 *begin = begin_of(t, at);
+
+    if (begin && t->objects_at < *begin)
+        t->objects_at = *begin;
+}
+
+// ---- Objects ----
+
+struct spool_data_object *objtable_at(u32 object)
+{
+    return (struct spool_data_object *)DATA_BASE + object;
+}
+
+static u64 mixed(u64 h, u64 value)
+{
+    return (h ^ value) * 0x9e3779b97f4a7c15ul ^ h >> 29;
+}
+
+static u32 place_of(const struct spool_data_object *o)
+{
+    u64 h = mixed(mixed(o->kind, o->module), o->start);
+
+    for (u32 i = 0; i < o->sites; i++)
+        h = mixed(h, o->site[i]);
+    return (u32)(h >> 40) & (INDEX - 1);
+}
+
+static bool is_same(const struct spool_data_object *a, const struct spool_data_object *b)
+{
+    if (a->kind != b->kind || a->module != b->module || a->start != b->start ||
+        a->size != b->size || a->sites != b->sites)
+        return false;
+    for (u32 i = 0; i < a->sites; i++)
+        if (a->site[i] != b->site[i])
+            return false;
+    return true;
+}
+
+static u32 append(const struct spool_data_object *like, const char *name)
+{
+    u32 object = spool->data.objects_used;
+
+    if (object == SPOOL_DATA_OBJECTS_MAX)
+        return 0;
+    *objtable_at(object) = *like;
+    if (name)
+        objtable_at(object)->name = objtable_name(name);
+    __atomic_store_n(&spool->data.objects_used, object + 1, __ATOMIC_RELEASE);
+    return object;
+}
+
+u32 objtable_get(const struct spool_data_object *like, const char *name)
+{
+    u32 place = place_of(like), object;
+
+    for (; table.index[place]; place = (place + 1) & (INDEX - 1))
+        if (is_same(objtable_at(table.index[place] - 1), like))
+            return table.index[place] - 1;
+    object = append(like, name);
+    if (object)
+        table.index[place] = object + 1;
+    return object;
+}
+
+static const char *name_at(u32 offset)
+{
+    return (const char *)(DATA_BASE + SPOOL_DATA_NAMES_OFF + offset);
+}
+
+u32 objtable_name(const char *text)
+{
+    u64 n = strlen(text) + 1, used = spool->data.names_used, h = n;
+    u32 *place = NULL;
+
+    for (u64 i = 0; i + 1 < n; i++)
+        h = mixed(h, (u8)text[i]);
+    for (u32 i = 0; i < NAMES_TRY; i++) {
+        place = &table.names[((h >> 40) + i) % NAMES];
+        if (!*place)
+            break;
+        if (strcmp(name_at(*place), text) == 0)
+            return *place;
+    }
+    if (used + n > SPOOL_DATA_NAMES_SIZE)
+        return 0;
+    memcpy((char *)name_at((u32)used), text, n);
+    if (!*place)
+        *place = (u32)used;
+    __atomic_store_n(&spool->data.names_used, used + n, __ATOMIC_RELEASE);
+    return (u32)used;
+}
+
+void objtable_sites(const struct thread *t, u64 first, struct spool_data_object *o)
+{
+    const struct spool_frame *f = frames_top(t);
+    u64 base = frames_base(t->slot);
+    u32 want = spool->data.callers;
+
+    if (first)
+        o->site[o->sites++] = first;
+    for (; (u64)f >= base && (u64)f - base < SPOOL_DEEP_SIZE && o->sites < want;
+         f = frames_below(f)) {
+        u64 site = frames_edge(f)->site;
+
+        if (site)
+            o->site[o->sites++] = site;
+    }
+}
+
+// ---- Counts ----
+
+#define COUNTS_MAX (SPOOL_DATA_COUNTS_MAX / 8 * 7) // an entry is found in a few steps
+
+static struct spool_data_count *count_at(u32 place)
+{
+    return (struct spool_data_count *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF) + place;
+}
+
+// NULL: there is no space. An entry's key is one store: a process that is killed leaves all of it
+// or nothing.
+static struct spool_data_count *count_of(u32 counter, u32 object)
+{
+    u32 place = spool_data_place(counter, object);
+    u64 key = (u64)object << 32 | (counter + 1);
+
+    for (;; place = (place + 1) & (SPOOL_DATA_COUNTS_MAX - 1)) {
+        struct spool_data_count *c = count_at(place);
+
+        if (c->counter == counter + 1 && c->object == object)
+            return c;
+        if (c->counter)
+            continue;
+        if (spool->data.counts_used >= COUNTS_MAX)
+            return NULL;
+        spool->data.counts_used++;
+        __atomic_store_n((u64 *)c, key, __ATOMIC_RELEASE);
+        return c;
+    }
+}
+
+void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
+{
+    struct spool_data_count *c = count_of(counter, object);
+
+    if (!c)
+        return;
+    c->l1++;
+    c->l2 += l2;
+    c->ll += ll;
+}
+
+void objtable_zero(void)
+{
+    for (u32 i = 0; i < SPOOL_DATA_COUNTS_MAX; i++) {
+        struct spool_data_count *c = count_at(i);
+
+        if (c->counter)
+            c->l1 = c->l2 = c->ll = 0;
+    }
+}
+
+void objtable_init(void)
+{
+    struct spool_data_object unknown = { .kind = SPOOL_DATA_UNKNOWN };
+
+    if (spool->data.callers > SPOOL_DATA_CALLERS_MAX)
+        spool->data.callers = SPOOL_DATA_CALLERS_MAX;
+    spooler_data_map();
+    table.index = heap_pages(INDEX * sizeof(u32));
+    table.names = heap_pages(NAMES * sizeof(u32));
+    spool->data.names_used = 1; // offset 0: none
+    append(&unknown, NULL);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// --data=yes: the objects that misses are counted for, and the counts, in the spool (struct
+// spool_data_object, struct spool_data_count). One lock for these, for the maps of addresses and for
+// their time: a leaf, which helpers take, too.
+#ifndef QUERN_ENGINE_OBJTABLE_H
+#define QUERN_ENGINE_OBJTABLE_H
+
+#include "engine/base/types.h"
+#include "engine/thread/thread.h"
+#include "share/spool.h"
+
+// Maps the spool's part. The object 0 is unknown.
+void objtable_init(void);
+
+void objtable_lock(void);
+void objtable_unlock(void);
+// Its holder is dead.
+void objtable_forget_lock(void);
+
+// The time: a change of the maps has the next one. @holds(the lock)
+u64 objtable_now(void);
+u64 objtable_tick(void);
+
+// Puts the present time into t's record: what t does from here on comes after the changes so far.
+// Not with the lock held.
+void objtable_stamp(struct thread *t);
+extern void (*objtable_record)(struct thread *t, u64 now); // replay/recordbuf.c; NULL: no recording
+// A thread begins; it begins to fill the record buffer at `at`; records there are about to be
+// simulated.
+void objtable_thread_init(struct thread *t);
+void objtable_buffer_begins(struct thread *t, u64 at);
+void objtable_buffer_replays(struct thread *t, u64 at);
+
+// The object that equals `like` in all but its name and its last counts, which a new one gets from
+// it; `name` is the text of a new one's name, or NULL. 0: there is no space. @holds(the lock)
+u32 objtable_get(const struct spool_data_object *like, const char *name);
+struct spool_data_object *objtable_at(u32 object);
+// A text among the names: the same number for the same text, as far as possible. 0: there is no
+// space. @holds(the lock)
+u32 objtable_name(const char *text);
+
+// Adds a miss. If there is no space, the finisher finds it missing. @holds(the lock)
+void objtable_count(u32 counter, u32 object, u32 l2, u32 ll);
+// All counts become 0. The world is stopped.
+void objtable_zero(void);
+
+// The calls that are open in t, the innermost first: their sites. `first`: one more before them; 0:
+// none.
+void objtable_sites(const struct thread *t, u64 first, struct spool_data_object *o);
+
+#endif

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// Ranges of addresses and their objects (ranges.h).
+#include "engine/objects/ranges.h"
+
+#include "engine/base/heap.h"
+
+// ---- Nodes ----
+
+struct node {
+    u64 start, end, born;
+    u32 left, right; // 0: none
+    u32 object;
+    u32 rank; // above those of its children
+};
+
+_Static_assert(sizeof(struct node) == 40, "one for each live block");
+
+// In pieces that never move: another process may be reading.
+#define PIECE_BITS 16u
+#define PIECES     8192u
+#define STEPS      256u // of a look-up; the depth of a treap of 10 million is about 60
+
+static struct {
+    struct node *piece[PIECES];
+    u32 used; // nodes; the first is unused
+    u32 free; // list by `left`
+    u32 random;
+} nodes;
+
+static struct node *node_at(u32 i)
+{
+    return &nodes.piece[i >> PIECE_BITS][i & ((1u << PIECE_BITS) - 1)];
+}
+
+static u32 node_rank(void)
+{
+    nodes.random = nodes.random * 1664525u + 1013904223u;
+    return nodes.random;
+}
+
+// 0: there are too many.
+static u32 node_new(u64 start, u64 end, u32 object, u64 born)
+{
+    u32 i = nodes.free;
+
+    if (i) {
+        nodes.free = node_at(i)->left;
+    } else {
+        i = nodes.used;
+        if (i >> PIECE_BITS >= PIECES)
+            return 0;
+        if (!nodes.piece[i >> PIECE_BITS])
+            nodes.piece[i >> PIECE_BITS] = heap_pages(sizeof(struct node) << PIECE_BITS);
+        nodes.used++;
+    }
+    *node_at(i) = (struct node){ start, end, born, 0, 0, object, node_rank() };
+    return i;
+}
+
+static void node_free(u32 i)
+{
+    node_at(i)->left = nodes.free;
+    nodes.free = i;
+}
+
+// ---- What is gone ----
+
+#define LEVELS  12u // of ranges up to 4 KiB, 64 KiB, ...
+#define BUCKETS 0x10000u
+
+struct gone {
+    u64 start, end, born, died;
+    u32 object, set;
+    u32 next, before; // in its bucket, plus one
+    u32 bucket, level;
+};
+
+static struct {
+    struct gone *ring;
+    u32 *bucket;
+    u64 count;         // that were ever added; the next one's place
+    u32 of[LEVELS];    // how many there are
+} gone;
+
+static u32 level_of(u64 bytes)
+{
+    u32 level = 0;
+
+    while (level + 1 < LEVELS && bytes > 1ul << (12 + 4 * level))
+        level++;
+    return level;
+}
+
+static u32 bucket_of(u64 cell, u32 level)
+{
+    return (u32)((cell ^ (u64)level << 56) * 0x9e3779b97f4a7c15ul >> 48) & (BUCKETS - 1);
+}
+
+static u64 cell_of(u64 addr, u32 level)
+{
+    return addr >> (12 + 4 * level);
+}
+
+static void gone_forget(struct gone *g)
+{
+    if (g->before)
+        gone.ring[g->before - 1].next = g->next;
+    else
+        gone.bucket[g->bucket] = g->next;
+    if (g->next)
+        gone.ring[g->next - 1].before = g->before;
+    gone.of[g->level]--;
+}
+
+static void gone_add(const struct ranges *r, const struct node *n, u64 start, u64 end, u64 now)
+{
+    u32 place = (u32)(gone.count % RANGES_GONE), level = level_of(end - start);
+    struct gone *g = &gone.ring[place];
+
+    if (gone.count++ >= RANGES_GONE)
+        gone_forget(g);
+    *g = (struct gone){ start, end, n->born, now, n->object, r->set, 0, 0, 0, level };
+    g->bucket = bucket_of(cell_of(start, level), level);
+    g->next = gone.bucket[g->bucket];
+    if (g->next)
+        gone.ring[g->next - 1].before = place + 1;
+    gone.bucket[g->bucket] = place + 1;
+    gone.of[level]++;
+}
+
+static const struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, u64 at)
+{
+    u32 steps = 0;
+
+    for (u32 i = gone.bucket[bucket]; i && i <= RANGES_GONE && steps < RANGES_GONE;
+         i = gone.ring[i - 1].next, steps++) {
+        const struct gone *g = &gone.ring[i - 1];
+
+        if (g->set == r->set && addr >= g->start && addr < g->end && g->born <= at && at < g->died)
+            return g;
+    }
+    return NULL;
+}
+
+static const struct gone *gone_find(const struct ranges *r, u64 addr, u64 at)
+{
+    const struct gone *g = NULL;
+
+    for (u32 level = 0; level < LEVELS && !g; level++) {
+        u64 cell = cell_of(addr, level);
+
+        if (!gone.of[level])
+            continue;
+        g = gone_in(r, bucket_of(cell, level), addr, at);
+        if (!g && cell)
+            g = gone_in(r, bucket_of(cell - 1, level), addr, at);
+    }
+    return g;
+}
+
+// ---- The treap ----
+
+// l gets what starts below the key, r the rest.
+static void split(u32 t, u64 key, u32 *l, u32 *r)
+{
+    while (t) {
+        if (node_at(t)->start < key) {
+            *l = t;
+            l = &node_at(t)->right;
+            t = *l;
+        } else {
+            *r = t;
+            r = &node_at(t)->left;
+            t = *r;
+        }
+    }
+    *l = *r = 0;
+}
+
+// All of a starts below all of b.
+static void merge(u32 a, u32 b, u32 *to)
+{
+    while (a && b) {
+        if (node_at(a)->rank > node_at(b)->rank) {
+            *to = a;
+            to = &node_at(a)->right;
+            a = *to;
+        } else {
+            *to = b;
+            to = &node_at(b)->left;
+            b = *to;
+        }
+    }
+    *to = a ? a : b;
+}
+
+// The last one that starts at or below addr.
+static u32 below(const struct ranges *r, u64 addr)
+{
+    u32 found = 0, steps = 0;
+
+    for (u32 t = r->root; t && t < nodes.used && steps < STEPS; steps++) {
+        if (node_at(t)->start <= addr) {
+            found = t;
+            t = node_at(t)->right;
+        } else {
+            t = node_at(t)->left;
+        }
+    }
+    return found;
+}
+
+static u32 last_of(u32 t)
+{
+    while (t && node_at(t)->right)
+        t = node_at(t)->right;
+    return t;
+}
+
+// Frees a tree whose ranges are gone; what they have beyond `end` stays.
+static void drop(const struct ranges *r, u32 t, u64 end, u64 now)
+{
+    while (t) {
+        struct node *n = node_at(t);
+        u32 left = n->left, right = n->right;
+
+        if (left) { // rotates until there is none: no stack is needed
+            n->left = node_at(left)->right;
+            node_at(left)->right = t;
+            t = left;
+            continue;
+        }
+        gone_add(r, n, n->start, n->end < end ? n->end : end, now);
+        node_free(t);
+        t = right;
+    }
+}
+
+// Takes [start, end) out of r, in two trees of what is before and after it.
+static void cut(const struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 *after)
+{
+    u32 middle, rest, last;
+    struct node *n;
+
+    split(r->root, start, before, &rest);
+    split(rest, end, &middle, after);
+    last = last_of(*before);
+    n = last ? node_at(last) : NULL;
+    if (n && n->end > start) {
+        gone_add(r, n, start, n->end < end ? n->end : end, now);
+        if (n->end > end)
+            merge(node_new(end, n->end, n->object, n->born), *after, after);
+        n->end = start;
+    }
+    last = last_of(middle);
+    n = last ? node_at(last) : NULL;
+    if (n && n->end > end)
+        merge(node_new(end, n->end, n->object, n->born), *after, after);
+    drop(r, middle, end, now);
+}
+
+void ranges_init(void)
+{
+    nodes.piece[0] = heap_pages(sizeof(struct node) << PIECE_BITS);
+    nodes.used = 1;
+    nodes.random = 1;
+    gone.ring = heap_pages(RANGES_GONE * sizeof(*gone.ring));
+    gone.bucket = heap_pages(BUCKETS * sizeof(*gone.bucket));
+}
+
+void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now)
+{
+    u32 before, after;
+
+    if (start >= end)
+        return;
+    cut(r, start, end, now, &before, &after);
+    merge(before, node_new(start, end, object, now), &before);
+    merge(before, after, &r->root);
+}
+
+void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now)
+{
+    u32 before, after;
+
+    if (start >= end)
+        return;
+    cut(r, start, end, now, &before, &after);
+    merge(before, after, &r->root);
+}
+
+bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out)
+{
+    u32 t = below(r, addr);
+    const struct node *n = node_at(t);
+
+    if (!t || n->end <= addr)
+        return false;
+    *out = (struct ranges_range){ n->start, n->end, n->born, n->object };
+    return true;
+}
+
+u32 ranges_find(const struct ranges *r, u64 addr, u64 at)
+{
+    struct ranges_range now;
+    const struct gone *g;
+    bool live = ranges_now(r, addr, &now);
+
+    if (live && now.born <= at)
+        return now.object;
+    g = gone_find(r, addr, at);
+    return g ? g->object : live ? now.object : 0;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Which object is at an address, as of a time: ranges of addresses, disjoint at each time. Time is
+// a number that grows with each change. What was replaced or cleared is remembered for a while
+// (RANGES_GONE changes), for references that are simulated later than they were made.
+//
+// A treap of 40 bytes for each live range, and a ring of those that are gone, found by hash tables
+// for sizes of powers of 16. No locks: the caller has one. Links are numbers below the number of
+// nodes, and a look-up takes a bounded number of steps: a reader in another process may meet what
+// its owner, killed meanwhile, has left half done.
+#ifndef QUERN_ENGINE_RANGES_H
+#define QUERN_ENGINE_RANGES_H
+
+#include "engine/base/types.h"
+
+// A record buffer has 64 Ki words and a thread four of them; what frees a block and calls for it
+// records six words or more.
+#define RANGES_GONE 0x20000u
+
+struct ranges_range {
+    u64 start, end;
+    u64 born;
+    u32 object;
+};
+
+// Zero: empty.
+struct ranges {
+    u32 root;
+    u32 set; // a number of its own, from 0 on
+};
+
+// Once, before all others.
+void ranges_init(void);
+// [start, end) is this object from `now` on, and nothing else; no object from then on.
+void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now);
+void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now);
+// The range at addr at present. False: there is none.
+bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out);
+// The object at addr at a time; if there was none then, the present one, which another thread may
+// have made. 0: none. @signal-safe
+u32 ranges_find(const struct ranges *r, u64 addr, u64 at);
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Objects of modules: symbols of data, and the rest of each section. Read from the file when it is
+// mapped (.symtab and .dynsym): a miss may be found by a process that cannot read files.
+#ifndef QUERN_ENGINE_STATICS_H
+#define QUERN_ENGINE_STATICS_H
+
+#include "engine/base/types.h"
+
+// Reads the module in fd, which is mapped at [start, start + bytes) from its beginning on. Returns
+// its number and its extent; 0: it is no module, or not all of it is mapped there. path: its name.
+u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *high);
+
+// The object at an address of a module. @holds(objtable's lock) @signal-safe
+u32 statics_at(u32 module, u64 addr);
+
+#endif

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+//
+// Writes misses by object of the data (--data=yes), in Callgrind's format, through libquern. An
+// object is a function, whose file, line and object file are those of its allocation; its self cost
+// are the misses in it. A function of the program that misses in it calls it: the inclusive cost of
+// the call are these misses, and their number is that of the calls. So the sum of all costs is that
+// of the misses, once.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/util.h"
+#include "cli/base/version.h"
+#include "finish/output/output.h"
+#include "finish/sums/call_graph.h"
+#include "quern/profile.h"
+#include "symbols/demangle.h"
+
+// The events, in Callgrind's order; two of them are there only with an L2.
+enum event { D1MR, D1MW, D2MR, D2MW, DLMR, DLMW, EVENTS };
+
+static const enum finish_event finish_of[EVENTS] = { FINISH_D1MR, FINISH_D1MW, FINISH_D2MR,
+                                                     FINISH_D2MW, FINISH_DLMR, FINISH_DLMW };
+
+struct spot {
+    struct quern_site at;
+    bool known;
+};
+
+struct data {
+    const struct spool_file *s;
+    struct places *places;
+    struct call_graph *graph; // for the files of functions
+    struct quern_profile *p;
+    struct spool_data_file file;
+    struct spot *object; // by number
+    uint64_t sum[EVENTS];
+    bool lacking; // of memory
+};
+
+static void must(struct data *o, int rc)
+{
+    o->lacking |= rc != 0;
+}
+
+static uint32_t string_of(struct data *o, const char *s)
+{
+    return s && *s ? quern_profile_string(o->p, s, -1) : QUERN_NONE;
+}
+
+static const char *module_of(const struct data *o, uint32_t map)
+{
+    const struct spool_map *m = map < o->s->maps_used ? &o->s->maps[map] : NULL;
+
+    if (!m || (m->flags & SPOOL_MAP_ANON))
+        return NULL;
+    return m->flags & SPOOL_MAP_VDSO ? "[vdso]" : spool_file_text(o->s, m->path);
+}
+
+// ---- Names ----
+
+static void append(char **to, const char *text)
+{
+    char *all = xasprintf("%s%s", *to, text);
+
+    free(*to);
+    *to = all;
+}
+
+// "function (file:line)" of a call.
+static char *caller_text(struct data *o, uint64_t site, struct symbols_place *at, uint32_t *map)
+{
+    const char *function, *file;
+
+    *map = spool_file_map(o->s, site, UINT32_MAX);
+    if (*map >= o->s->maps_used)
+        return xasprintf("0x%llx", (unsigned long long)site);
+    places_find(o->places, *map, site, at);
+    function = places_text(o->places, at->function);
+    file = places_text(o->places, at->file);
+    if (!*function)
+        function = "???";
+    if (!at->line)
+        return xstrdup(function);
+    return xasprintf("%s (%s:%u)", function, util_basename(file), at->line);
+}
+
+// "heap: alloc (a.c:12) < main (m.c:40)": also where it is.
+static char *allocation_name(struct data *o, const struct spool_data_object *b, const char *kind,
+                             struct quern_site *at, uint32_t *module)
+{
+    uint32_t sites = b->sites < SPOOL_DATA_CALLERS_MAX ? b->sites : SPOOL_DATA_CALLERS_MAX;
+    char *name = xstrdup(kind);
+
+    for (uint32_t i = 0; i < sites; i++) {
+        struct symbols_place place = { 0 };
+        uint32_t map;
+        char *caller = caller_text(o, b->site[i], &place, &map);
+
+        append(&name, i ? " < " : ": ");
+        append(&name, caller);
+        free(caller);
+        if (i)
+            continue;
+        at->line = place.line;
+        at->file = string_of(o, places_text(o->places, place.file));
+        *module = string_of(o, module_of(o, map));
+    }
+    return name;
+}
+
+static char *symbol_name(const struct data *o, const struct spool_data_object *b)
+{
+    const char *text = spool_data_name(&o->file, b->name);
+    char *plain = text && !(o->s->h->flags & SPOOL_F_NO_DEMANGLE) ? demangle(text) : NULL;
+    char *name = xasprintf("static: %s", plain ? plain : text ? text : "???");
+
+    free(plain);
+    return name;
+}
+
+static char *section_name(const char *text)
+{
+    if (text && strcmp(text, "code") == 0)
+        return xstrdup("code");
+    return xasprintf("section: %s", text ? text : "???");
+}
+
+static char *name_of(struct data *o, const struct spool_data_object *b, struct quern_site *at,
+                     uint32_t *module)
+{
+    const char *path = spool_data_name(&o->file, b->module);
+
+    *module = string_of(o, path);
+    switch ((enum spool_data_kind)b->kind) {
+    case SPOOL_DATA_STACK: return xstrdup("stack");
+    case SPOOL_DATA_PROGRAM: return xstrdup("argv, environment, auxiliary vector");
+    case SPOOL_DATA_BREAK: return xstrdup("break, outside of blocks");
+    case SPOOL_DATA_VDSO: return xstrdup("vdso");
+    case SPOOL_DATA_STATIC: return symbol_name(o, b);
+    case SPOOL_DATA_SECTION: return section_name(spool_data_name(&o->file, b->name));
+    case SPOOL_DATA_FILE: return xasprintf("file: %s", path ? path : "???");
+    case SPOOL_DATA_SHARED: return xstrdup("shared memory segment");
+    case SPOOL_DATA_ANON: return allocation_name(o, b, "mmap", at, module);
+    case SPOOL_DATA_HEAP: return allocation_name(o, b, "heap", at, module);
+    case SPOOL_DATA_UNKNOWN:
+    default: return xstrdup("unknown");
+    }
+}
+
+static const struct quern_site *object_of(struct data *o, uint32_t number)
+{
+    struct spot *spot = &o->object[number];
+    uint32_t module = QUERN_NONE;
+    char *name, *line;
+
+    if (spot->known)
+        return &spot->at;
+    spot->known = true;
+    spot->at.file = QUERN_NONE;
+    name = name_of(o, &o->file.object[number], &spot->at, &module);
+    line = spool_file_line(name);
+    spot->at.func = quern_profile_func(o->p, module, spot->at.file, string_of(o, line));
+    must(o, spot->at.func == QUERN_NONE);
+    free(line);
+    free(name);
+    return &spot->at;
+}
+
+// ---- Costs ----
+
+// In the order of the profile's events; returns how many it has.
+static size_t packed(const struct data *o, const uint64_t *counts, uint64_t *out)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < EVENTS; i++)
+        if (finish_event_counted(finish_of[i], o->s->h->flags))
+            out[n++] = counts[i];
+    return n;
+}
+
+static void add_cost(struct data *o, const struct quern_site *at, const uint64_t *counts)
+{
+    uint64_t row[EVENTS];
+
+    must(o, quern_profile_add_cost(o->p, at, row, packed(o, counts, row)));
+    for (int i = 0; i < EVENTS; i++)
+        o->sum[i] += counts[i];
+}
+
+static struct quern_site site_of(struct data *o, uint32_t map, uint64_t pc)
+{
+    struct symbols_place at = { 0 };
+    uint32_t file;
+
+    places_find(o->places, map, pc, &at);
+    file = call_graph_file(o->graph, map, pc, &at);
+    return (struct quern_site){
+        .func = quern_profile_func(o->p, string_of(o, module_of(o, map)),
+                                   string_of(o, places_text(o->places, file)),
+                                   string_of(o, places_text(o->places, at.function))),
+        .file = string_of(o, places_text(o->places, at.file)),
+        .line = at.line,
+    };
+}
+
+static void add_miss(struct data *o, const struct spool_data_miss *m)
+{
+    uint64_t counts[EVENTS] = { 0 }, row[EVENTS];
+    const struct quern_site *object = object_of(o, m->object);
+    struct quern_site from;
+
+    counts[m->write ? D1MW : D1MR] = m->l1;
+    counts[m->write ? D2MW : D2MR] = m->l2;
+    counts[m->write ? DLMW : DLMR] = m->ll;
+    add_cost(o, object, counts);
+    from = site_of(o, m->map, m->pc);
+    must(o, quern_profile_add_call(o->p, &from, object->func, object->line, 0, m->l1, row,
+                                   packed(o, counts, row)));
+}
+
+// What the code has missed and no object has: there was no space for more counts, or the program
+// was killed between the two.
+static uint64_t add_rest(struct data *o, const struct finish_totals *totals)
+{
+    struct quern_site at = { .file = QUERN_NONE };
+    uint64_t rest[EVENTS], bad = 0, any = 0;
+
+    for (int i = 0; i < EVENTS; i++) {
+        uint64_t all = totals->counts[finish_of[i]];
+
+        rest[i] = all > o->sum[i] ? all - o->sum[i] : 0;
+        bad += all < o->sum[i];
+        any |= rest[i];
+    }
+    if (!any)
+        return bad;
+    at.func = quern_profile_func(o->p, QUERN_NONE, QUERN_NONE, string_of(o, "not attributed"));
+    must(o, at.func == QUERN_NONE);
+    add_cost(o, &at, rest);
+    return bad;
+}
+
+static void put_header(struct data *o)
+{
+    const char *cmd = spool_file_text(o->s, o->s->h->s_cmd), *names[EVENTS];
+    const char *desc = spool_file_text(o->s, o->s->h->s_desc);
+    size_t n = 0;
+
+    for (int i = 0; i < EVENTS; i++)
+        if (finish_event_counted(finish_of[i], o->s->h->flags))
+            names[n++] = finish_event_names[finish_of[i]];
+    must(o, quern_profile_set_events(o->p, names, n));
+    must(o, quern_profile_set_creator(o->p, "quern-" QUERN_VERSION));
+    must(o, quern_profile_set_pid(o->p, (uint64_t)o->s->h->pid));
+    must(o, quern_profile_set_cmd(o->p, cmd ? cmd : ""));
+    while (desc && *desc) { // of the caches; not why a part was written
+        size_t len = strcspn(desc, "\n");
+        char *line = xasprintf("%.*s", (int)len, desc), *colon = strchr(line, ':');
+
+        if (colon && strncmp(line, "Trigger", 7) != 0) {
+            *colon++ = '\0';
+            must(o, quern_profile_add_desc(o->p, line, colon + strspn(colon, " ")));
+        }
+        free(line);
+        desc += desc[len] ? len + 1 : len;
+    }
+    must(o, quern_profile_add_desc(o->p, "Functions", "objects of the data"));
+}
+
+static int write_all(struct data *o, const struct finish_totals *totals, const char *output,
+                     char *err, size_t err_size)
+{
+    struct quern_write_opts how = { .sz = sizeof(how), .format = QUERN_FORMAT_CALLGRIND };
+    struct quern_error e = { 0 };
+    uint64_t bad = o->file.bad;
+
+    put_header(o);
+    for (size_t i = 0; i < o->file.misses; i++) {
+        if (o->file.miss[i].pc)
+            add_miss(o, &o->file.miss[i]);
+        else
+            bad++;
+    }
+    bad += add_rest(o, totals);
+    if (bad)
+        warn("%s: %llu records of misses by object are damaged", output, (unsigned long long)bad);
+    if (o->lacking || symbols_is_short()) {
+        snprintf(err, err_size, "%s: not written: out of memory", output);
+        return -1;
+    }
+    if (quern_profile_write(o->p, output, &how, &e) == 0)
+        return 0;
+    snprintf(err, err_size, "%s: %s", output, e.msg[0] ? e.msg : "the profile cannot be written");
+    return -1;
+}
+
+int output_data(const struct spool_file *s, struct places *places,
+                const struct finish_totals *totals, const char *output, char *err, size_t err_size)
+{
+    struct data o = { .s = s, .places = places };
+    struct finish_totals unused = { 0 };
+    int rc;
+
+    if (spool_data_read(s, &o.file) != 0) {
+        snprintf(err, err_size, "%s: not written: its counts cannot be read: %s", output,
+                 strerror(errno));
+        return -1;
+    }
+    o.p = quern_profile_new();
+    if (!o.p)
+        die(UTIL_USAGE, "out of memory");
+    o.graph = call_graph_new(s, places, &unused);
+    o.object = xcalloc(o.file.objects + 1, sizeof(*o.object));
+    rc = write_all(&o, totals, output, err, err_size);
+    call_graph_free(o.graph);
+    quern_profile_free(o.p);
+    spool_data_free(&o.file);
+    free(o.object);
+    return rc;
+}
