@@ -844,7 +844,7 @@ static struct way_out way_out(const char *by_c, const char *by_vectors, const ch
     return w;
 }
 
-static void ways_out(struct maker *m)
+static void miss_routines(struct maker *m)
 {
     if (tb_config.vectors != 64) {
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
@@ -855,6 +855,13 @@ static void ways_out(struct maker *m)
     m->d1 = way_out(routine_to_d1, routine_miss_d1, routine_miss_d1_8, routine_miss_d1_16,
                     caches_d1_stride());
     m->i1 = way_out(NULL, routine_miss_i1, routine_miss_i1_8, routine_miss_i1_16, spool->i1.assoc);
+}
+
+static void ways_out(struct maker *m)
+{
+    miss_routines(m);
+    if (tb_config.data) // the others keep no more of an address than its line
+        m->d1 = (struct way_out){ routine_to_d1, R_RSI };
 }
 
 // Of the size of a batched reference: it is a fetch, where levels.c has to know.

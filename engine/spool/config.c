@@ -25,6 +25,13 @@ void config_count(bool on)
     c->rep_cachegrind = c->flags & SPOOL_F_REP_CACHEGRIND;
 }
 
+// Inline checks keep no more of an address than its line, which may be of two objects.
+static void whole_addresses(struct tb_config *c)
+{
+    if (c->data && !c->recording)
+        c->d1_fast = false;
+}
+
 bool config_no_replay(void)
 {
     struct tb_config *c = &tb_config;
@@ -33,6 +40,7 @@ bool config_no_replay(void)
         return false;
     c->recording = c->replayer = c->watched = c->stamps = false;
     c->vectors = 0;
+    whole_addresses(c);
     return true;
 }
 
@@ -143,6 +151,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
                      (u64)c->d1_sets * spool->d1.line << c->d1_scale <= d1_bytes;
         c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
         config_replay(c);
+        whole_addresses(c);
     } else {
         c->watch = c->superblocks = !c->branch && may_superblock(c);
         c->hotblocks_all = c->watch && (spool->flags & SPOOL_F_SMALL_BUFFERS);
