@@ -141,7 +141,8 @@ void alloc_thread_init(struct thread *t)
 static void block_put(struct thread *t, u64 start, u64 bytes, u32 object)
 {
     objtable_lock();
-    ranges_put(&blocks, start, start + (bytes ? bytes : 1), object, objtable_tick());
+    ranges_put(&blocks, start, start + (bytes ? bytes : 1), object, objtable_tick(),
+               t->slot);
     if (object) {
         objtable_at(object)->blocks++;
         objtable_at(object)->bytes += bytes;
@@ -177,9 +178,9 @@ static u32 object_here(struct thread *t, u64 site)
     return object;
 }
 
-u32 alloc_find(u64 addr, u64 at)
+u32 alloc_find(u64 addr, u64 at, u32 who)
 {
-    return ranges_find(&blocks, addr, at);
+    return ranges_find(&blocks, addr, at, who);
 }
 
 // ---- Points ----
@@ -345,7 +346,7 @@ void alloc_resized(struct thread *t, u64 start, u64 bytes)
     if (known && start + bytes < in.end)
         ranges_clear(&blocks, start + bytes, in.end, objtable_tick());
     else if (known)
-        ranges_put(&blocks, in.end, start + bytes, in.object, objtable_tick());
+        ranges_put(&blocks, in.end, start + bytes, in.object, objtable_tick(), t->slot);
     objtable_unlock();
     if (known)
         objtable_stamp(t);

@@ -24,6 +24,6 @@ void alloc_freed(struct thread *t, u64 start);
 
 // The object of the block at addr as of a time; 0: there is none. @holds(objtable's lock)
 // @signal-safe
-u32 alloc_find(u64 addr, u64 at);
+u32 alloc_find(u64 addr, u64 at, u32 who);
 
 #endif

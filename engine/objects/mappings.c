@@ -29,11 +29,11 @@ void mappings_init(void)
     shared = only(SPOOL_DATA_SHARED);
 }
 
-// t: whose record gets the new time; NULL: nothing has been recorded yet.
+// t: whose record gets the new time; NULL: it is there before a thread can refer to it.
 static void put(struct thread *t, struct ranges *r, u64 start, u64 end, u32 object)
 {
     objtable_lock();
-    ranges_put(r, start, end, object, objtable_tick());
+    ranges_put(r, start, end, object, objtable_tick(), t ? t->slot : ~0u);
     objtable_unlock();
     if (t)
         objtable_stamp(t);
@@ -105,7 +105,7 @@ void mappings_stack(u64 low, u64 sp, u64 end)
     put(NULL, &regions, sp, end, program);
 }
 
-void mappings_thread_stack(u64 sp)
+void mappings_thread_stack(struct thread *t, u64 sp)
 {
     struct ranges_range in;
     bool known;
@@ -116,7 +116,7 @@ void mappings_thread_stack(u64 sp)
     known = ranges_now(&regions, sp - 1, &in);
     objtable_unlock();
     if (known && in.object != stack)
-        put(NULL, &regions, in.start, in.end, stack);
+        put(t, &regions, in.start, in.end, stack);
 }
 
 void mappings_vdso(u64 start, u64 end)
@@ -184,14 +184,14 @@ void mappings_moved(struct thread *t, u64 old, u64 old_end, u64 to, u64 to_end, 
         ranges_clear(&regions, old, old_end, now);
     else if (old == to && to_end < old_end)
         ranges_clear(&regions, to_end, old_end, now);
-    ranges_put(&regions, to, to_end, object, now);
+    ranges_put(&regions, to, to_end, object, now, t->slot);
     objtable_unlock();
     objtable_stamp(t);
 }
 
-u32 mappings_find(u64 addr, u64 at)
+u32 mappings_find(u64 addr, u64 at, u32 who)
 {
-    u32 module = ranges_find(&modules, addr, at);
+    u32 module = ranges_find(&modules, addr, at, who);
 
-    return module ? statics_at(module, addr) : ranges_find(&regions, addr, at);
+    return module ? statics_at(module, addr) : ranges_find(&regions, addr, at, who);
 }

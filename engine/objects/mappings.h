@@ -14,8 +14,8 @@ void mappings_init(void);
 // [sp, end) is what the kernel has put there.
 void mappings_program(int fd, const char *path, u64 start, u64 bytes);
 void mappings_stack(u64 low, u64 sp, u64 end);
-// A thread has its stack below sp.
-void mappings_thread_stack(u64 sp);
+// t makes a thread that has its stack below sp.
+void mappings_thread_stack(struct thread *t, u64 sp);
 void mappings_vdso(u64 start, u64 end);
 
 // [start, end) has been mapped by t: from the file in fd, from its offset on; anonymously; as a
@@ -28,6 +28,6 @@ void mappings_removed(struct thread *t, u64 start, u64 end);
 void mappings_moved(struct thread *t, u64 old, u64 old_end, u64 to, u64 to_end, bool keeps);
 
 // The object at addr as of a time. @holds(objtable's lock) @signal-safe
-u32 mappings_find(u64 addr, u64 at);
+u32 mappings_find(u64 addr, u64 at, u32 who);
 
 #endif

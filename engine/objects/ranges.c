@@ -9,8 +9,7 @@
 struct node {
     u64 start, end, born;
     u32 left, right; // 0: none
-    u32 object;
-    u32 rank; // above those of its children
+    u32 object, who;
 };
 
 _Static_assert(sizeof(struct node) == 40, "one for each live block");
@@ -24,7 +23,6 @@ static struct {
     struct node *piece[PIECES];
     u32 used; // nodes; the first is unused
     u32 free; // list by `left`
-    u32 random;
 } nodes;
 
 static struct node *node_at(u32 i)
@@ -32,14 +30,15 @@ static struct node *node_at(u32 i)
     return &nodes.piece[i >> PIECE_BITS][i & ((1u << PIECE_BITS) - 1)];
 }
 
-static u32 node_rank(void)
+// A node's rank is above those of its children. Numbers are given in the order of addresses as
+// often as not: ranks are not.
+static u32 node_rank(u32 i)
 {
-    nodes.random = nodes.random * 1664525u + 1013904223u;
-    return nodes.random;
+    return (u32)((i * 0x9e3779b97f4a7c15ul ^ 0x5bd1e995) * 0xff51afd7ed558ccdul >> 32);
 }
 
 // 0: there are too many.
-static u32 node_new(u64 start, u64 end, u32 object, u64 born)
+static u32 node_new(u64 start, u64 end, u64 born, u32 object, u32 who)
 {
     u32 i = nodes.free;
 
@@ -53,7 +52,7 @@ static u32 node_new(u64 start, u64 end, u32 object, u64 born)
             nodes.piece[i >> PIECE_BITS] = heap_pages(sizeof(struct node) << PIECE_BITS);
         nodes.used++;
     }
-    *node_at(i) = (struct node){ start, end, born, 0, 0, object, node_rank() };
+    *node_at(i) = (struct node){ start, end, born, 0, 0, object, who };
     return i;
 }
 
@@ -181,7 +180,7 @@ static void split(u32 t, u64 key, u32 *l, u32 *r)
 static void merge(u32 a, u32 b, u32 *to)
 {
     while (a && b) {
-        if (node_at(a)->rank > node_at(b)->rank) {
+        if (node_rank(a) > node_rank(b)) {
             *to = a;
             to = &node_at(a)->right;
             a = *to;
@@ -249,13 +248,13 @@ static void cut(const struct ranges *r, u64 start, u64 end, u64 now, u32 *before
     if (n && n->end > start) {
         gone_add(r, n, start, n->end < end ? n->end : end, now);
         if (n->end > end)
-            merge(node_new(end, n->end, n->object, n->born), *after, after);
+            merge(node_new(end, n->end, n->born, n->object, n->who), *after, after);
         n->end = start;
     }
     last = last_of(middle);
     n = last ? node_at(last) : NULL;
     if (n && n->end > end)
-        merge(node_new(end, n->end, n->object, n->born), *after, after);
+        merge(node_new(end, n->end, n->born, n->object, n->who), *after, after);
     drop(r, middle, end, now);
 }
 
@@ -263,19 +262,18 @@ void ranges_init(void)
 {
     nodes.piece[0] = heap_pages(sizeof(struct node) << PIECE_BITS);
     nodes.used = 1;
-    nodes.random = 1;
     gone.ring = heap_pages(RANGES_GONE * sizeof(*gone.ring));
     gone.bucket = heap_pages(BUCKETS * sizeof(*gone.bucket));
 }
 
-void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now)
+void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 who)
 {
     u32 before, after;
 
     if (start >= end)
         return;
     cut(r, start, end, now, &before, &after);
-    merge(before, node_new(start, end, object, now), &before);
+    merge(before, node_new(start, end, now, object, who), &before);
     merge(before, after, &r->root);
 }
 
@@ -296,11 +294,11 @@ bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out)
 
     if (!t || n->end <= addr)
         return false;
-    *out = (struct ranges_range){ n->start, n->end, n->born, n->object };
+    *out = (struct ranges_range){ n->start, n->end, n->born, n->object, n->who };
     return true;
 }
 
-u32 ranges_find(const struct ranges *r, u64 addr, u64 at)
+u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who)
 {
     struct ranges_range now;
     const struct gone *g;
@@ -309,5 +307,7 @@ u32 ranges_find(const struct ranges *r, u64 addr, u64 at)
     if (live && now.born <= at)
         return now.object;
     g = gone_find(r, addr, at);
-    return g ? g->object : live ? now.object : 0;
+    if (g)
+        return g->object;
+    return live && now.who != who ? now.object : 0;
 }

@@ -244,7 +244,7 @@ static void fork_thread(struct thread *t, struct request *rq)
     if (rq->stack)
         thread_set_sp(c, rq->stack);
     c->pc = c->sc_next;
-    mappings_thread_stack(thread_sp(c));
+    mappings_thread_stack(t, thread_sp(c));
     calls_thread_start(c);
     setup_thread(c, t, (rq->flags & CLONE_SIGHAND) != 0);
     seccomp_inherit(c, t);
