@@ -311,6 +311,13 @@ ENGINE_LAYER_UNITS += translate/calls codecache/gate
 ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
 ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 
+ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/statics objects/alloc
+ENGINE_UNIT_OBJS_objects/ranges := objects/ranges $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/objtable := objects/objtable $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/statics := objects/statics $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/alloc := objects/alloc objects/mappings objects/objects objects/ranges \
+    base/nolibc base/pages base/heap base/limits
+
 ENGINE_LAYER_TESTS := $(foreach u,$(ENGINE_LAYER_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
 

@@ -18,6 +18,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 #include "sim/level.h"
+#include "tests/unit/objects/objects_none.h"
 
 struct tb_config tb_config;
 static struct spool_header header;

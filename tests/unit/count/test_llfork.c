@@ -16,6 +16,7 @@
 #include "engine/count/llfork.h"
 #include "engine/count/vector.h"
 #include "engine/spool/spooler.h"
+#include "tests/unit/objects/objects_none.h"
 
 #define SETS   4096u
 #define STRIDE 4u

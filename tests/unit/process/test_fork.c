@@ -41,6 +41,7 @@
 #include "engine/thread/stopworld.h"
 #include "engine/thread/stress.h"
 #include "tests/unit/count/reftrace_none.h"
+#include "tests/unit/objects/objects_none.h"
 
 // -- fakes of what fork.c calls --
 

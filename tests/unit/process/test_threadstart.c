@@ -23,6 +23,7 @@
 #include "engine/thread/sampler.h"
 #include "engine/thread/stopworld.h"
 #include "engine/thread/stress.h"
+#include "tests/unit/objects/objects_none.h"
 
 static char text[64];
 static size_t length;

@@ -27,6 +27,7 @@
 #include "engine/replay/routine.h"
 #include "engine/spool/config.h"
 #include "tests/unit/count/cores_none.h"
+#include "tests/unit/objects/objects_none.h"
 
 // -- fakes of what they call --
 

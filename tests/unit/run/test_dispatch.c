@@ -43,6 +43,7 @@
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 #include "tests/unit/count/reftrace_none.h"
+#include "tests/unit/objects/objects_none.h"
 
 struct cpu cpu;
 struct tb_config tb_config;

@@ -49,6 +49,7 @@
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 #include "tests/unit/count/reftrace_none.h"
+#include "tests/unit/objects/objects_none.h"
 
 struct tb_config tb_config;
 struct cpu cpu = { .lahf = true };

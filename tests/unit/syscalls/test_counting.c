@@ -32,6 +32,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/counting.h"
 #include "engine/thread/stopworld.h"
+#include "tests/unit/objects/objects_none.h"
 
 #define COUNTERS(slot) ((u64 *)(THREAD_AREA_BASE + (slot) * THREAD_AREA_STRIDE + TA_COUNTERS))
 #define PARTIAL        ((struct spool_partial *)(SPOOLER_BASE + SPOOL_PARTIAL_OFF))

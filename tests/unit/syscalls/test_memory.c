@@ -20,6 +20,7 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/syscalls/memory.h"
 #include "engine/thread/stopworld.h"
+#include "tests/unit/objects/objects_none.h"
 
 #define PAGES      68u
 #define ENGINE     48u // page

@@ -26,6 +26,7 @@
 #include "engine/syscalls/requests.h"
 #include "engine/thread/threads.h"
 #include "engine/x86/decode.h"
+#include "tests/unit/objects/objects_none.h"
 
 // -- fakes of what requests.c calls --
 

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// engine/objects/objtable.c: records, counts and times, in a spool's part that is plain memory.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "engine/base/layout.h"
+#include "engine/callgraph/frames.h"
+#include "engine/objects/objtable.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+struct tb_config tb_config;
+struct frames frames = { .top = 0, .frame = 64 };
+static struct spool_edge edges[8];
+
+void spooler_data_map(void)
+{
+    void *p = mmap((void *)DATA_BASE, SPOOL_DATA_SIZE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+
+    assert_ptr_equal(p, (void *)DATA_BASE);
+}
+
+struct spool_edge *frames_edge(const struct spool_frame *f)
+{
+    return &edges[f->counter];
+}
+
+static const char *text_of(u32 object)
+{
+    return (const char *)(DATA_BASE + SPOOL_DATA_NAMES_OFF) + objtable_at(object)->name;
+}
+
+static void objects_are_found_again(void **state)
+{
+    struct spool_data_object a = { .kind = SPOOL_DATA_STATIC, .start = 0x10, .size = 8 };
+    struct spool_data_object b = { .kind = SPOOL_DATA_HEAP, .sites = 2, .site = { 1, 2 } };
+    u32 first, second;
+
+    (void)state;
+    first = objtable_get(&a, "a");
+    assert_int_equal(first, 1); // 0: unknown
+    assert_string_equal(text_of(first), "a");
+    second = objtable_get(&b, NULL);
+    assert_int_equal(second, 2);
+    assert_int_equal(objtable_get(&a, "other"), first);
+    assert_int_equal(objtable_get(&b, NULL), second);
+    b.site[1] = 3;
+    assert_int_equal(objtable_get(&b, NULL), 3);
+    b.sites = 1;
+    assert_int_equal(objtable_get(&b, NULL), 4);
+    a.size = 9;
+    assert_int_equal(objtable_get(&a, "a"), 5);
+    assert_int_equal(objtable_at(5)->name, objtable_at(first)->name); // one text
+    assert_int_equal(header.data.objects_used, 6);
+}
+
+static u64 counted(u32 counter, u32 object, u64 *l2, u64 *ll)
+{
+    const struct spool_data_count *c = (void *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF);
+    u64 found = 0;
+
+    for (u32 i = 0; i < SPOOL_DATA_COUNTS_MAX; i++)
+        if (c[i].counter == counter + 1 && c[i].object == object) {
+            found++;
+            *l2 = c[i].l2;
+            *ll = c[i].ll;
+            assert_in_range(c[i].l1, 0, 1000);
+            found = found > 1 ? 0 : c[i].l1 + 1;
+        }
+    return found ? found - 1 : ~0ul;
+}
+
+static void misses_add_up(void **state)
+{
+    u64 l2, ll;
+
+    (void)state;
+    for (u32 i = 0; i < 30; i++)
+        objtable_count(0, 1, i % 2, i % 3 == 0);
+    objtable_count(0, 2, 1, 1);
+    objtable_count(1, 1, 0, 1);
+    assert_int_equal(counted(0, 1, &l2, &ll), 30);
+    assert_int_equal(l2, 15);
+    assert_int_equal(ll, 10);
+    assert_int_equal(counted(0, 2, &l2, &ll), 1);
+    assert_int_equal(counted(1, 1, &l2, &ll), 1);
+    assert_int_equal(l2, 0);
+    assert_int_equal(ll, 1);
+    assert_int_equal(counted(1, 2, &l2, &ll), ~0ul);
+    assert_int_equal(header.data.counts_used, 3);
+    objtable_zero();
+    assert_int_equal(counted(0, 1, &l2, &ll), 0);
+    assert_int_equal(header.data.counts_used, 3);
+}
+
+// Seven of eight entries: what is known goes on, the rest is not counted.
+static void full(void **state)
+{
+    u64 l2, ll, max = SPOOL_DATA_COUNTS_MAX / 8 * 7;
+
+    (void)state;
+    for (u32 i = 0; i < max + 1000; i++)
+        objtable_count(1000 + i, 3, 0, 0);
+    assert_int_equal(header.data.counts_used, max);
+    objtable_count(1000, 3, 0, 1);
+    assert_int_equal(counted(1000, 3, &l2, &ll), 2);
+    assert_int_equal(counted(1000 + (u32)max + 999, 3, &l2, &ll), ~0ul);
+}
+
+static u64 stamped;
+
+static void stamp(struct thread *t, u64 now)
+{
+    (void)t;
+    stamped = now;
+}
+
+static void times(void **state)
+{
+    static struct thread area;
+    struct thread *t = &area;
+    u64 base = (u64)t + TA_RECORDS;
+
+    (void)state;
+    area.self = t;
+    objtable_record = stamp;
+    assert_int_equal(objtable_tick(), 1);
+    objtable_thread_init(t);
+    assert_int_equal(t->objects_at, 1);
+    objtable_stamp(t); // nothing is recorded
+    assert_int_equal(stamped, 0);
+    tb_config.recording = tb_config.counts = true;
+    objtable_stamp(t);
+    assert_int_equal(stamped, 1);
+    assert_int_equal(objtable_tick(), 2);
+    // what other threads have done until a buffer is begun comes before what is in it
+    objtable_buffer_begins(t, base + TA_RECORD_STRIDE);
+    assert_int_equal(objtable_tick(), 3);
+    objtable_buffer_replays(t, base);
+    assert_int_equal(t->objects_at, 1);
+    objtable_buffer_replays(t, base + TA_RECORD_STRIDE + 0x1000);
+    assert_int_equal(t->objects_at, 2);
+    t->objects_at = 3;
+    objtable_buffer_replays(t, base + TA_RECORD_STRIDE);
+    assert_int_equal(t->objects_at, 3); // never back
+    objtable_buffer_replays(t, base + 4 * TA_RECORD_STRIDE); // no buffer
+    objtable_buffer_begins(t, 0);
+}
+
+// The open calls from the last one on; the first has no caller.
+static void sites(void **state)
+{
+    static u64 counters[1];
+    static struct thread area;
+    struct spool_data_object o = { 0 }, p = { 0 };
+    u64 base = CALLS_BASE;
+
+    (void)state;
+    assert_ptr_equal(mmap((void *)base, 0x1000, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+                     (void *)base);
+    for (u32 i = 0; i < 4; i++) {
+        ((struct spool_frame *)(base + 64 * i))->counter = i;
+        edges[i].site = i * 100;
+    }
+    area.counters = counters;
+    counters[0] = base + 3 * 64;
+    header.data.callers = 3;
+    objtable_sites(&area, 0, &o);
+    assert_int_equal(o.sites, 3);
+    assert_int_equal(o.site[0], 300);
+    assert_int_equal(o.site[1], 200);
+    assert_int_equal(o.site[2], 100);
+    counters[0] = base + 64;
+    objtable_sites(&area, 7, &p);
+    assert_int_equal(p.sites, 2);
+    assert_int_equal(p.site[0], 7);
+    assert_int_equal(p.site[1], 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objects_are_found_again), cmocka_unit_test(misses_add_up),
+        cmocka_unit_test(full),                    cmocka_unit_test(times),
+        cmocka_unit_test(sites),
+    };
+
+    header.data.callers = 3;
+    objtable_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
