@@ -10,6 +10,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/tcache.h"
+#include "engine/objects/alloc.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/config.h"
@@ -32,6 +33,9 @@ enum request {
     CLO_CHANGE = 0x1203,
     PRINTF = 0x1403, // the list of arguments by reference; the two before it are by value, which
     PRINTF_BACKTRACE = 0x1404, // cannot be on this machine
+    MALLOCLIKE_BLOCK = 0x1301,
+    FREELIKE_BLOCK = 0x1302,
+    RESIZEINPLACE_BLOCK = 0x130b,
     STACK_REGISTER = 0x1501,
     MAP_IP_TO_SRCLOC = 0x1701,
 
@@ -223,6 +227,9 @@ void requests_answer(struct thread *t)
         *answer = print_client(r.arg[0], r.arg[1]);
         print_place(t->pc);
         break;
+    case MALLOCLIKE_BLOCK: alloc_block(t, t->pc - REQUEST_BYTES, r.arg[0], r.arg[1]); break;
+    case RESIZEINPLACE_BLOCK: alloc_resized(t, r.arg[0], r.arg[2]); break;
+    case FREELIKE_BLOCK: alloc_freed(t, r.arg[0]); break;
     case STACK_REGISTER: *answer = next_stack(); break;
     case MAP_IP_TO_SRCLOC:
         clientmem_write(r.arg[1], "", 1);
