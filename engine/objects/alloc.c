@@ -5,6 +5,10 @@
 // in the name of the object. The return of a call is found by its address: where a call returns to
 // is noted once, and that block is not linked from then on. A call that is left by longjmp is
 // forgotten when its thread is above it.
+//
+// A block is there from the call on: what calloc() clears and realloc() writes is in it. With
+// records its time is that of the call. Without, references are looked up at once: those of a call
+// that are in no block are noted, and moved to the block when it is known.
 #include "engine/objects/alloc.h"
 
 #include "engine/base/clientmem.h"
@@ -45,8 +49,19 @@ struct alloc_call {
     u8 what;
     u64 sp, ret; // at its first instruction
     u64 size, old, old_born, pointer;
+    u64 time;
     u32 object;
+    u32 touches;
+    struct touch *touch; // NULL with records
 };
+
+struct touch {
+    u64 addr;
+    u32 counter, object;
+    u32 l2, ll;
+};
+
+#define TOUCHES 0x10000u // further ones stay where they are
 
 static struct ranges blocks; // set 0
 
@@ -133,16 +148,42 @@ void alloc_thread_init(struct thread *t)
 {
     if (!t->alloc)
         t->alloc = heap_alloc(sizeof(*t->alloc));
+    if (!tb_config.recording && !t->alloc->touch)
+        t->alloc->touch = heap_pages(TOUCHES * sizeof(struct touch));
     t->alloc->open = false;
 }
 
 // ---- Blocks ----
 
-static void block_put(struct thread *t, u64 start, u64 bytes, u32 object)
+void alloc_missed(const struct thread *t, u64 addr, u32 counter, u32 object, u32 l2, u32 ll)
 {
+    struct alloc_call *c = t->alloc;
+
+    if (c->touch && c->open && c->touches < TOUCHES)
+        c->touch[c->touches++] = (struct touch){ addr, counter, object, l2, ll };
+}
+
+// @holds(objtable's lock)
+static void move_touches(const struct alloc_call *c, u64 start, u64 end, u32 object)
+{
+    for (u32 i = 0; i < c->touches; i++) {
+        const struct touch *w = &c->touch[i];
+
+        if (w->addr - start < end - start)
+            objtable_move(w->counter, w->object, object, w->l2, w->ll);
+    }
+}
+
+// time: since when it is there; 0: from now on.
+static void block_put(struct thread *t, u64 start, u64 bytes, u32 object, u64 time)
+{
+    u64 now, end = start + (bytes ? bytes : 1);
+
     objtable_lock();
-    ranges_put(&blocks, start, start + (bytes ? bytes : 1), object, objtable_tick(),
-               t->slot);
+    now = objtable_tick();
+    ranges_put(&blocks, start, end, object, time ? time : now, t->slot);
+    if (time)
+        move_touches(t->alloc, start, end, object);
     if (object) {
         objtable_at(object)->blocks++;
         objtable_at(object)->bytes += bytes;
@@ -254,7 +295,9 @@ static void open_call(struct thread *t, const struct row *r)
     struct alloc_call *c = t->alloc;
     struct ranges_range in;
 
-    *c = (struct alloc_call){ .what = r->what, .sp = thread_sp(t), .size = size_of(t, r) };
+    *c = (struct alloc_call){
+        .what = r->what, .sp = thread_sp(t), .size = size_of(t, r), .touch = c->touch
+    };
     if (clientmem_read(&c->ret, c->sp, sizeof(c->ret)))
         return;
     if (r->what == ALLOC_BY_POINTER)
@@ -266,6 +309,10 @@ static void open_call(struct thread *t, const struct row *r)
         objtable_unlock();
     }
     c->object = object_here(t, 0);
+    objtable_lock();
+    c->time = objtable_tick();
+    objtable_unlock();
+    objtable_stamp(t);
     c->open = true;
     note_return(c->ret);
 }
@@ -294,7 +341,7 @@ static void replaced(struct thread *t, const struct alloc_call *c, u64 block)
     if (c->old_born && (block ? block != c->old : !c->size))
         block_clear(t, c->old, c->old_born);
     if (block)
-        block_put(t, block, c->size, c->object);
+        block_put(t, block, c->size, c->object, block == c->old ? 0 : c->time);
 }
 
 static void returned(struct thread *t)
@@ -315,7 +362,7 @@ static void returned(struct thread *t)
     if (c->what == ALLOC_AGAIN)
         replaced(t, c, block);
     else if (block)
-        block_put(t, block, c->size, c->object);
+        block_put(t, block, c->size, c->object, c->time);
 }
 
 void alloc_reached(struct thread *t, u32 point)
@@ -331,7 +378,7 @@ void alloc_reached(struct thread *t, u32 point)
 void alloc_block(struct thread *t, u64 at, u64 start, u64 bytes)
 {
     if (tb_config.data && start && !(start >> 47) && !(bytes >> 47))
-        block_put(t, start, bytes, object_here(t, at));
+        block_put(t, start, bytes, object_here(t, at), 0);
 }
 
 void alloc_resized(struct thread *t, u64 start, u64 bytes)

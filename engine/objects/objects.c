@@ -42,8 +42,10 @@ void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
     objtable_lock();
     at = tb_config.recording ? t->objects_at : objtable_now();
     object = alloc_find(addr, at, t->slot);
-    if (!object)
+    if (!object) {
         object = mappings_find(addr, at, t->slot);
+        alloc_missed(t, addr, counter, object, l2, ll);
+    }
     objtable_count(counter, object, l2, ll);
     objtable_unlock();
 }

@@ -235,6 +235,19 @@ void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
     c->ll += ll;
 }
 
+// The other one gets it last: a process that is killed loses it rather than counting it twice.
+void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
+{
+    struct spool_data_count *c = count_of(counter, from);
+
+    if (!c || !c->l1 || from == to) // zeroed since
+        return;
+    c->l1--;
+    c->l2 -= l2;
+    c->ll -= ll;
+    objtable_count(counter, to, l2, ll);
+}
+
 void objtable_zero(void)
 {
     for (u32 i = 0; i < SPOOL_DATA_COUNTS_MAX; i++) {

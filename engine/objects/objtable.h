@@ -41,6 +41,8 @@ u32 objtable_name(const char *text);
 
 // Adds a miss. If there is no space, the finisher finds it missing. @holds(the lock)
 void objtable_count(u32 counter, u32 object, u32 l2, u32 ll);
+// A miss that is counted there belongs to another object.
+void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll);
 // All counts become 0. The world is stopped.
 void objtable_zero(void);
 

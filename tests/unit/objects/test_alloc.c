@@ -115,6 +115,20 @@ void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
     counted.times++;
 }
 
+static struct {
+    u32 counter, from, to, ll, times;
+} moved;
+
+void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
+{
+    (void)l2;
+    moved.counter = counter;
+    moved.from = from;
+    moved.to = to;
+    moved.ll = ll;
+    moved.times++;
+}
+
 u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *high)
 {
     (void)fd, (void)path;
@@ -424,12 +438,42 @@ static void misses(void **state)
     tb_config.data = true;
 }
 
+// What an allocator touches of the block that it returns is in that block.
+static void touched(void **state)
+{
+    static struct thread alone = { .slot = 2 };
+    u64 time;
+
+    (void)state;
+    enter(&main_thread, "calloc", 100, 0x90000, 10, 64, 0);
+    time = main_thread.objects_at;
+    leave(&main_thread, 100, 0x90000, 0x70000);
+    assert_int_equal(alloc_find(0x70000, time, 0), 100);
+    assert_int_equal(alloc_find(0x70000, time - 1, 0), 0);
+    // without records
+    tb_config.recording = false;
+    objects_thread_init(&alone);
+    objects_missed(&alone, 0x74000, 1, 0, 1); // before the call
+    enter(&alone, "calloc", 200, 0x90000, 10, 64, 0);
+    objects_missed(&alone, 0x74000, 1, 0, 1);
+    objects_missed(&alone, 0x74000 + 640, 1, 0, 1); // behind it
+    objects_missed(&alone, 0x70000, 1, 0, 1);       // in another block
+    assert_int_equal(moved.times, 0);
+    leave(&alone, 200, 0x90000, 0x74000);
+    assert_int_equal(moved.times, 1);
+    assert_int_equal(moved.counter, 1);
+    assert_int_equal(moved.from, 0);
+    assert_int_equal(moved.to, 200);
+    assert_int_equal(moved.ll, 1);
+    tb_config.recording = true;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),    cmocka_unit_test(frees),    cmocka_unit_test(again),
         cmocka_unit_test(nested),   cmocka_unit_test(requests), cmocka_unit_test(mappings),
-        cmocka_unit_test(misses),
+        cmocka_unit_test(misses),   cmocka_unit_test(touched),
     };
 
     header.data.callers = 3;

@@ -98,7 +98,16 @@ static void misses_add_up(void **state)
     assert_int_equal(ll, 1);
     assert_int_equal(counted(1, 2, &l2, &ll), ~0ul);
     assert_int_equal(header.data.counts_used, 3);
+    objtable_move(0, 1, 2, 1, 0);
+    assert_int_equal(counted(0, 1, &l2, &ll), 29);
+    assert_int_equal(l2, 14);
+    assert_int_equal(ll, 10);
+    assert_int_equal(counted(0, 2, &l2, &ll), 2);
+    assert_int_equal(l2, 2);
+    assert_int_equal(ll, 1);
     objtable_zero();
+    objtable_move(0, 1, 2, 0, 0); // nothing is left to be moved
+    assert_int_equal(counted(0, 2, &l2, &ll), 0);
     assert_int_equal(counted(0, 1, &l2, &ll), 0);
     assert_int_equal(header.data.counts_used, 3);
 }
