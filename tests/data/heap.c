@@ -1,41 +1,151 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that brings its own allocator: blocks by the calls that made them, memory that is used
-// again by another call, blocks that move, blocks within a line.
+// A program that brings its own allocator: blocks by the calls that made them, memory that another
+// call uses again, a block that moves, one that is cleared, one inside of another.
 //
-// D1 has 64 lines, LL 4096. All blocks come from `pool`, whose memory is found in LL after its
-// first use.
+// D1 has 64 lines, 4 for each of 16 sets, LL 4096. All blocks are whole lines of `pool`.
 //
-// keep(): 128 lines, written once and read once: the second half of the block is in D1 after the
-// writes, but reading begins with the first half and evicts it: 128 reads miss, too.
-//= 128 128 0 128 heap: keep (heap.c:45)
-// The 32 lines of one() are written, and again by two() at the same address after free(): these hit.
-// 64 lines of clear() are then written and evict D1; two() misses with its reads.
-//= 0 32 0 32 heap: one (heap.c:50)
-//= 32 0 0 0 heap: two (heap.c:55)
+// keep: 128 lines, written, then read. Each set sees 8 lines in turn: every reference misses D1; the
+// reads hit LL.
+//= 128 128 0 128 heap: keep < run
+// one: 32 lines, written and freed. two: the same lines, after `clear` has evicted D1: 32 reads miss
+// D1 and hit LL.
+//= 0 32 0 32 heap: one < run
 //= 0 64 0 64 static: clear
-// The block of grow() has 16 lines, written; realloc() copies it to another place, line by line:
-// it reads 16 lines, which hit, and writes 16 others while both are known as they were before: the
-// new place is a part of `pool` until realloc() returns. Then 16 of its 32 lines are new.
-//= 0 16 0 16 heap: grow (heap.c:60)
-//= 0 16 0 16 heap: grow (heap.c:63)
-// What the allocator touches itself: its counter, and the 16 lines above.
-//= 0 16 0 16 static: pool
-//! --data-callers=1 --data-alloc=malloc_lines:1
+//= 32 0 0 0 heap: two < run
+// grow: 16 lines, written. realloc() copies them to 32 others: it reads 16 lines of the old block,
+// which hit, and writes 16 of the new one, which miss; grow writes all 32, of which 16 miss.
+//= 0 16 0 16 heap: grow < run
+//= 0 32 0 32 heap: again < grow
+// zeros: calloc() clears 8 lines.
+//= 0 8 0 8 heap: zeros < run
+// arena: a block of 24 lines, of which the program's own allocator gives 4 away: these are written
+// by inner, the rest by arena.
+//= 0 20 0 20 heap: arena < run
+//= 0 4 0 4 heap: inner < arena
+// Nothing else of pool is touched.
+//= 0 0 0 0 static: pool
+//! --data-callers=2 --data-alloc=part:2:3
 #include "tests/data/bare.h"
 
 typedef unsigned long size_t;
 
 static char pool[4096 * LINE] __attribute__((aligned(LINE)));
 static char clear[64 * LINE] __attribute__((aligned(LINE)));
+static char *given = pool, *freed;
 
-// The last block that is freed is the next one that is given.
-NOINLINE static void *take(size_t bytes)
+void *malloc(size_t bytes);
+void free(void *p);
+void *calloc(size_t n, size_t bytes);
+void *realloc(void *old, size_t bytes);
+
+// The last block that was freed is the next one.
+NOINLINE void *malloc(size_t bytes)
 {
-    static size_t used;
-    void *p = pool + used;
+    char *p = freed;
 
-    used += (bytes + LINE - 1) & -(size_t)LINE;
+    freed = 0;
+    if (!p) {
+        p = given;
+        given += bytes;
+    }
     return p;
 }
 
+NOINLINE void free(void *p)
+{
+    freed = p;
+}
+
+NOINLINE void *calloc(size_t n, size_t bytes)
+{
+    char *p = malloc(n * bytes);
+
+    write_lines(p, (long)(n * bytes));
+    return p;
+}
+
+NOINLINE void *realloc(void *old, size_t bytes)
+{
+    char *p = malloc(bytes);
+
+    read_lines(old, 16 * LINE);
+    write_lines(p, 16 * LINE);
+    free(old);
+    return p;
+}
+
+NOINLINE static char *part(char *from, size_t n, size_t bytes)
+{
+    __asm__ volatile("" : : "r"(n), "r"(bytes));
+    return from + 8 * LINE;
+}
+
+NOINLINE static void keep(void)
+{
+    char *p = malloc(128 * LINE);
+
+    write_lines(p, 128 * LINE);
+    read_lines(p, 128 * LINE);
+}
+
+NOINLINE static void one(void)
+{
+    char *p = malloc(32 * LINE);
+
+    write_lines(p, 32 * LINE);
+    free(p);
+}
+
+NOINLINE static void two(void)
+{
+    read_lines(malloc(32 * LINE), 32 * LINE);
+}
+
+NOINLINE static char *again(char *p)
+{
+    p = realloc(p, 32 * LINE);
+    __asm__ volatile("" : "+r"(p));
+    return p;
+}
+
+NOINLINE static void grow(void)
+{
+    char *p = malloc(16 * LINE);
+
+    write_lines(p, 16 * LINE);
+    write_lines(again(p), 32 * LINE);
+    freed = 0;
+}
+
+NOINLINE static void zeros(void)
+{
+    __asm__ volatile("" : : "r"(calloc(64, 8)));
+}
+
+NOINLINE static void inner(char *p)
+{
+    p = part(p, 4, LINE);
+    write_lines(p, 4 * LINE);
+}
+
+NOINLINE static void arena(void)
+{
+    char *p = malloc(24 * LINE);
+
+    inner(p);
+    write_lines(p, 24 * LINE);
+}
+
+int run(long argc, char **argv)
+{
+    (void)argc, (void)argv;
+    keep();
+    one();
+    write_lines(clear, sizeof(clear));
+    two();
+    grow();
+    zeros();
+    arena();
+    return 0;
+}
