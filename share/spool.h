@@ -43,7 +43,7 @@
 #define SPOOL_COUNTERS_MAX (SPOOL_THREAD_SIZE / 8) // uint64_t counters in a thread slot
 // Slots whose counters are there; those of further slots are at SPOOL_FAR_OFF.
 #define SPOOL_THREADS_FIXED 2400u
-#define SPOOL_THREADS_MAX  33120u // the kernel has 32,768 threads unless it is told otherwise
+#define SPOOL_THREADS_MAX   33120u // the kernel has 32,768 threads unless it is told otherwise
 // After the near slots, with --data=yes: struct spool_data_object[], struct spool_data_count[] and
 // the names of objects. Mapped as one piece.
 #define SPOOL_DATA_OFF         UINT64_C(0x4c00000000)
@@ -457,11 +457,11 @@ enum spool_data_kind {
 // What misses are counted for. Never changed once written, but for the last counts. Texts are
 // offsets into the names; 0: none.
 struct spool_data_object {
-    uint32_t kind;            // enum spool_data_kind
-    uint32_t name, module;    // of a symbol or section; path of the module or file
-    uint32_t sites;           // of an allocation: how many callers follow
-    uint64_t start, size;     // of a symbol
-    uint64_t blocks, bytes;   // that were allocated, in all
+    uint32_t kind;                         // enum spool_data_kind
+    uint32_t name, module;                 // of a symbol or section; path of the module or file
+    uint32_t sites;                        // of an allocation: how many callers follow
+    uint64_t start, size;                  // of a symbol
+    uint64_t blocks, bytes;                // that were allocated, in all
     uint64_t site[SPOOL_DATA_CALLERS_MAX]; // addresses of the calls, the innermost first
     uint64_t reserved[2];
 };
@@ -482,11 +482,11 @@ static inline uint32_t spool_data_place(uint32_t counter, uint32_t object)
 }
 
 struct spool_data {
-    uint32_t callers;      // --data-callers; 0: no objects
-    uint32_t objects_used; // records; cursors, as those of spool_header
-    uint64_t names_used;   // bytes
-    uint32_t counts_used;  // entries
-    uint32_t s_output;     // --data-out-file as given, absolute
+    uint32_t callers;                      // --data-callers; 0: no objects
+    uint32_t objects_used;                 // records; cursors, as those of spool_header
+    uint64_t names_used;                   // bytes
+    uint32_t counts_used;                  // entries
+    uint32_t s_output;                     // --data-out-file as given, absolute
     uint32_t s_functions, functions_bytes; // see SPOOL_DATA_ALLOC
 };
 
@@ -826,7 +826,8 @@ _Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SP
                    SPOOL_DATA_OFF + SPOOL_DATA_SIZE <= SPOOL_STACKS_OFF &&
                    SPOOL_DATA_OBJECTS_MAX * sizeof(struct spool_data_object) <=
                        SPOOL_DATA_COUNTS_OFF &&
-                   SPOOL_DATA_COUNTS_OFF + SPOOL_DATA_COUNTS_MAX * sizeof(struct spool_data_count) <=
+                   SPOOL_DATA_COUNTS_OFF +
+                           SPOOL_DATA_COUNTS_MAX * sizeof(struct spool_data_count) <=
                        SPOOL_DATA_NAMES_OFF,
                "consecutive");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // --data=yes: misses by object of the data (docs/design/090-data-objects.md). A reference that hits
-// costs nothing; a data reference that misses L1 is looked up here, as of the time of the reference.
+// costs nothing; a data reference that misses L1 is looked up here, as of its own time.
 #ifndef QUERN_ENGINE_OBJECTS_H
 #define QUERN_ENGINE_OBJECTS_H
 
@@ -13,9 +13,9 @@ void objects_thread_init(struct thread *t);
 
 void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll);
 
-// A reference to addr, which counts at `counter`, has missed L1, and L2 and LL (0 or 1); its counters
-// have been incremented: after SIGKILL an object has no miss that the code has not. Fetches are left
-// out. @signal-safe
+// A reference to addr, which counts at `counter`, has missed L1, and L2 and LL (0 or 1). Its
+// counters have been incremented: after SIGKILL an object has no miss that the code has not.
+// Fetches are left out. @signal-safe
 static inline void objects_missed(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
 {
     if (tb_config.data)

@@ -77,8 +77,8 @@ struct gone {
 static struct {
     struct gone *ring;
     u32 *bucket;
-    u64 count;         // that were ever added; the next one's place
-    u32 of[LEVELS];    // how many there are
+    u64 count;      // that were ever added; the next one's place
+    u32 of[LEVELS]; // how many there are
 } gone;
 
 static u32 level_of(u64 bytes)

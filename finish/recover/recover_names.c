@@ -162,8 +162,7 @@ int recover_names(const struct spool_file *s, const struct recover_spool *r, con
     if (s->h->s_dump_counts)
         files->dump = xasprintf("%s.counts", beside);
     if (s->h->data.s_output)
-        files->data = given ? xasprintf("%s.data", beside)
-                            : xasprintf("data.out.%d", s->h->pid);
+        files->data = given ? xasprintf("%s.data", beside) : xasprintf("data.out.%d", s->h->pid);
     if (s->h->s_dump_code) {
         files->code = xasprintf("%s.code", beside);
         files->facts = xasprintf("%s" SPOOL_CODE_SUFFIX, r->name);

@@ -10,9 +10,7 @@
 
 void (*objtable_record)(struct thread *t, u64 now);
 
-void objtable_forget_lock(void)
-{
-}
+void objtable_forget_lock(void) {}
 
 void objtable_zero(void)
 {
@@ -29,9 +27,7 @@ void objtable_buffer_replays(struct thread *t, u64 at)
     (void)t, (void)at;
 }
 
-void objects_init(void)
-{
-}
+void objects_init(void) {}
 
 void objects_thread_init(struct thread *t)
 {

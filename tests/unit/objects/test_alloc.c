@@ -45,7 +45,7 @@ static struct {
 } counted;
 static struct spool_data_object made[20000];
 static u64 now, stamps, site, returned_at, dropped;
-static char own_functions[] = "a2:3 take\0f1:0 give\0f2:0 give_second\0a1:0 pool_*\0a1:0 __libc_malloc";
+static char own_functions[] = "a2:3 take\0f1:0 give\0f2:0 give_second\0a1:0 pool_*";
 
 const char *spooler_string(u32 offset)
 {
@@ -260,7 +260,7 @@ static void frees(void **state)
     is_block(0x20000, 40, 100);
     enter(&main_thread, "free", 120, 0x90000, 0x20000, 0, 0);
     assert_int_equal(at(0x20000), 0);
-    assert_int_equal(alloc_find(0x20000, now - 1, 0), 100); // as of then
+    assert_int_equal(alloc_find(0x20000, now - 1, 0), 100);   // as of then
     enter(&main_thread, "free", 120, 0x90000, 0x20000, 0, 0); // again
     enter(&main_thread, "free", 120, 0x90000, 0, 0, 0);
     call("malloc", 100, 40, 0, 0, 0x20000);
@@ -471,9 +471,9 @@ static void touched(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),    cmocka_unit_test(frees),    cmocka_unit_test(again),
-        cmocka_unit_test(nested),   cmocka_unit_test(requests), cmocka_unit_test(mappings),
-        cmocka_unit_test(misses),   cmocka_unit_test(touched),
+        cmocka_unit_test(sizes),  cmocka_unit_test(frees),    cmocka_unit_test(again),
+        cmocka_unit_test(nested), cmocka_unit_test(requests), cmocka_unit_test(mappings),
+        cmocka_unit_test(misses), cmocka_unit_test(touched),
     };
 
     header.data.callers = 3;

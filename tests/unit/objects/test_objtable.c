@@ -161,7 +161,7 @@ static void times(void **state)
     assert_int_equal(t->objects_at, 2);
     t->objects_at = 3;
     objtable_buffer_replays(t, base + TA_RECORD_STRIDE);
-    assert_int_equal(t->objects_at, 3); // never back
+    assert_int_equal(t->objects_at, 3);                      // never back
     objtable_buffer_replays(t, base + 4 * TA_RECORD_STRIDE); // no buffer
     objtable_buffer_begins(t, 0);
 }
@@ -200,8 +200,10 @@ static void sites(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_are_found_again), cmocka_unit_test(misses_add_up),
-        cmocka_unit_test(full),                    cmocka_unit_test(times),
+        cmocka_unit_test(objects_are_found_again),
+        cmocka_unit_test(misses_add_up),
+        cmocka_unit_test(full),
+        cmocka_unit_test(times),
         cmocka_unit_test(sites),
     };
 
