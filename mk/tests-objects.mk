@@ -4,7 +4,7 @@
 
 DATA_DIR := $(BUILD)/tests/data
 DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped)
-DATA_LIBC := $(DATA_DIR)/threads
+DATA_LIBC := $(addprefix $(DATA_DIR)/,threads killed)
 
 # Without a C library. gcc, which keeps the functions that a call is expected in.
 $(DATA_BARE): $(DATA_DIR)/%: tests/data/%.c tests/data/bare.h $(FLAGS_STAMP)

@@ -126,7 +126,7 @@ static u32 append(const struct spool_data_object *like, const char *name)
 {
     u32 object = spool->data.objects_used;
 
-    if (object == SPOOL_DATA_OBJECTS_MAX)
+    if (object >= SPOOL_DATA_OBJECTS_MAX)
         return 0;
     *objtable_at(object) = *like;
     if (name)
@@ -139,9 +139,12 @@ u32 objtable_get(const struct spool_data_object *like, const char *name)
 {
     u32 place = place_of(like), object;
 
-    for (; table.index[place]; place = (place + 1) & (INDEX - 1))
-        if (is_same(objtable_at(table.index[place] - 1), like))
+    for (u32 i = 0; table.index[place]; i++, place = (place + 1) & (INDEX - 1)) {
+        if (is_same(objtable_at((table.index[place] - 1) % SPOOL_DATA_OBJECTS_MAX), like))
             return table.index[place] - 1;
+        if (i == INDEX)
+            return 0; // the program has written there
+    }
     object = append(like, name);
     if (object)
         table.index[place] = object + 1;
@@ -167,7 +170,7 @@ u32 objtable_name(const char *text)
         if (strcmp(name_at(*place), text) == 0)
             return *place;
     }
-    if (used + n > SPOOL_DATA_NAMES_SIZE)
+    if (used >= SPOOL_DATA_NAMES_SIZE || n > SPOOL_DATA_NAMES_SIZE - used)
         return 0;
     memcpy((char *)name_at((u32)used), text, n);
     if (!*place)
@@ -209,7 +212,7 @@ static struct spool_data_count *count_of(u32 counter, u32 object)
     u32 place = spool_data_place(counter, object);
     u64 key = (u64)object << 32 | (counter + 1);
 
-    for (;; place = (place + 1) & (SPOOL_DATA_COUNTS_MAX - 1)) {
+    for (u32 i = 0; i < SPOOL_DATA_COUNTS_MAX; i++, place = (place + 1) % SPOOL_DATA_COUNTS_MAX) {
         struct spool_data_count *c = count_at(place);
 
         if (c->counter == counter + 1 && c->object == object)
@@ -222,6 +225,7 @@ static struct spool_data_count *count_of(u32 counter, u32 object)
         __atomic_store_n((u64 *)c, key, __ATOMIC_RELEASE);
         return c;
     }
+    return NULL;
 }
 
 void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // --data=yes: the objects that misses are counted for, and the counts, in the spool (struct
-// spool_data_object, struct spool_data_count). One lock for these, for the maps of addresses and for
-// their time: a leaf, which helpers take, too.
+// spool_data_object, struct spool_data_count). One lock for these, for the maps of addresses and
+// for their time: a leaf, which helpers take, too.
 #ifndef QUERN_ENGINE_OBJTABLE_H
 #define QUERN_ENGINE_OBJTABLE_H
 

@@ -30,14 +30,15 @@ struct ranges {
 
 // Once, before all others.
 void ranges_init(void);
-// [start, end) is this object from `now` on, and nothing else; no object from then on. `who` made it:
-// a number of a thread.
+// [start, end) is this object from `now` on, and nothing else; no object from then on. `who` made
+// it: a number of a thread.
 void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 who);
 void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now);
 // The range at addr at present. False: there is none.
 bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out);
 // The object at addr at a time of the thread `who`. If there was none then: the present one, if
-// another thread has made it, because a thread's time says little about others. 0: none. @signal-safe
+// another thread has made it, because a thread's time says little about others. 0: none.
+// @signal-safe
 u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who);
 
 #endif
