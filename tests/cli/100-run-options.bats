@@ -217,3 +217,43 @@ desc: LL cache:         1048576 B, 64 B, 16-way associative"
         [ "$status" = 0 ]
     done
 }
+
+@test "--data: what it is not for, and what is only for it" {
+    refused() { # message option...
+        local message=$1
+        shift
+        quern run "$@" -- true
+        [ "$status" = 2 ]
+        same "$messages" "quern: $message"
+    }
+    only="--data-out-file, --data-callers, --data-alloc and --data-free are for --data=yes: add it"
+    refused "$only" --data-callers=2
+    refused "$only" --data-out-file=d
+    refused "$only" --data-alloc=f:1
+    refused "$only" --data-free=f
+    refused "--data=yes: not with --cache-sim=no, which finds no misses; leave one of them out" \
+        --data=yes --cache-sim=no
+    refused "--data=yes counts from the start to the end: not with --toggle-collect and --collect-atstart=no; leave one of them out" \
+        --data=yes --toggle-collect=f
+    refused "--data-callers=0: must be a whole number from 1 to 8" --data=yes --data-callers=0
+    refused "--data-callers=9: must be a whole number from 1 to 8" --data=yes --data-callers=9
+    numbers=", where the arguments are numbers from 1 on"
+    for value in f f: f:0 f:7 f:1:0 f:1:2:3 :1 f:x; do
+        refused "--data-alloc=$value: must be FUNCTION:SIZE_ARGUMENT or FUNCTION:SIZE_ARGUMENT:COUNT_ARGUMENT (1 to 6)$numbers" \
+            --data=yes --data-alloc=$value
+    done
+    for value in f: f:0 f:3 f:1:1 :1; do
+        refused "--data-free=$value: must be FUNCTION or FUNCTION:ARGUMENT (1 or 2)$numbers" \
+            --data=yes --data-free=$value
+    done
+}
+
+@test "--data: the spool has its options; the profile is a Callgrind profile" {
+    quern run -q --data=yes --data-callers=5 --data-alloc='a_*:2:3' --data-free=b:2 --data-free=c -o out -- true
+    [ "$status" = 0 ]
+    grep -q '^# callgrind format' out
+    ls data.out.* >/dev/null
+    quern run -q --data=yes --data-out-file=d.%p.x -o out -- true
+    [ "$status" = 0 ]
+    ls d.[0-9]*.x >/dev/null
+}
