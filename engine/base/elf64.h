@@ -9,6 +9,7 @@
 #define PT_LOAD         1
 #define PF_X            1
 #define PT_NOTE         4
+#define PT_TLS          7
 #define PT_GNU_EH_FRAME 0x6474e550
 #define NT_GNU_BUILD_ID 3
 #define SHT_SYMTAB      2
@@ -18,6 +19,7 @@
 #define STT_NOTYPE      0
 #define STT_OBJECT      1
 #define STT_FUNC        2
+#define STT_TLS         6
 #define STT_GNU_IFUNC   10
 
 struct elf_head {

@@ -16,6 +16,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/functions.h"
 #include "engine/codecache/tcache.h"
+#include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
 #include "engine/spool/config.h"
@@ -267,14 +268,29 @@ static void note_return(u64 pc)
         tcache_invalidate(pc, pc + 1);
 }
 
+// What the functions at some addresses are, as of a number of mappings_changes.
+#define KNOWN 4096u
+
+static struct {
+    u64 pc, changes;
+    u32 mark;
+} points[KNOWN]; // @guarded(the translation lock)
+
 u32 alloc_point(u64 pc)
 {
+    u64 changes = __atomic_load_n(&mappings_changes, __ATOMIC_ACQUIRE) + 1;
+    u32 i = (u32)(pc * 0x9e3779b97f4a7c15ul >> 40) % KNOWN;
     struct function f;
 
     if (*return_at(returns.at, returns.size, pc) == pc)
         return POINT_RETURN;
+    if (points[i].pc == pc && points[i].changes == changes)
+        return points[i].mark;
     f = functions_at(pc);
-    return f.start == pc ? f.mark : 0;
+    points[i].pc = pc;
+    points[i].changes = changes;
+    points[i].mark = f.start == pc ? f.mark : 0;
+    return points[i].mark;
 }
 
 static u64 argument(const struct thread *t, u32 number)

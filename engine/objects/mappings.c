@@ -13,7 +13,9 @@
 #include "engine/spool/config.h"
 
 static struct ranges modules = { .set = 1 }, regions = { .set = 2 };
-static u32 stack, program, brk, vdso, shared; // objects
+static u32 stack, program, brk, vdso, shared, tls; // objects
+
+u64 mappings_changes;
 
 static u32 only(enum spool_data_kind kind)
 {
@@ -27,6 +29,7 @@ void mappings_init(void)
     brk = only(SPOOL_DATA_BREAK);
     vdso = only(SPOOL_DATA_VDSO);
     shared = only(SPOOL_DATA_SHARED);
+    tls = only(SPOOL_DATA_TLS);
 }
 
 // t: whose record gets the new time; NULL: it is there before a thread can refer to it.
@@ -93,6 +96,7 @@ void mappings_file(struct thread *t, u64 start, u64 end, int fd, u64 offset)
     if (!inside && !offset)
         put_module(t, fd, path, start, end - start);
     put(t, &regions, start, end, object);
+    __atomic_add_fetch(&mappings_changes, 1, __ATOMIC_RELEASE);
 }
 
 // ---- Other memory ----
@@ -117,6 +121,30 @@ void mappings_thread_stack(struct thread *t, u64 sp)
     objtable_unlock();
     if (known && in.object != stack)
         put(t, &regions, in.start, in.end, stack);
+}
+
+#define TLS_VARIABLES 256u   // of the program; the others have no names
+#define TLS_ABOVE     0x900u // glibc's struct pthread; others have less
+
+void mappings_tls(struct thread *t, u64 fs)
+{
+    u64 low = fs - statics_tls_bytes(), high = fs + TLS_ABOVE, below, size;
+    struct ranges_range in;
+    u32 object;
+
+    if (!tb_config.data || !statics_tls_bytes())
+        return;
+    objtable_lock();
+    if (ranges_now(&regions, fs - 1, &in)) {
+        ranges_put(&regions, low < in.start ? in.start : low, high > in.end ? in.end : high, tls,
+                   objtable_tick(), t->slot);
+        for (u32 i = 0; i < TLS_VARIABLES && statics_tls(i, &below, &size, &object); i++)
+            if (fs - below >= in.start)
+                ranges_put(&regions, fs - below, fs - below + size, object, objtable_tick(),
+                           t->slot);
+    }
+    objtable_unlock();
+    objtable_stamp(t);
 }
 
 void mappings_vdso(u64 start, u64 end)
@@ -165,6 +193,7 @@ void mappings_removed(struct thread *t, u64 start, u64 end)
     ranges_clear(&regions, start, end, now);
     objtable_unlock();
     objtable_stamp(t);
+    __atomic_add_fetch(&mappings_changes, 1, __ATOMIC_RELEASE);
 }
 
 // What is moved keeps the object of its beginning.

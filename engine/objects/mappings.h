@@ -16,6 +16,9 @@ void mappings_program(int fd, const char *path, u64 start, u64 bytes);
 void mappings_stack(u64 low, u64 sp, u64 end);
 // t makes a thread that has its stack below sp.
 void mappings_thread_stack(struct thread *t, u64 sp);
+// A thread has its thread-local variables below fs, and what the C library keeps of it above. t is
+// that thread, or the one that makes it.
+void mappings_tls(struct thread *t, u64 fs);
 void mappings_vdso(u64 start, u64 end);
 
 // [start, end) has been mapped by t: from the file in fd, from its offset on; anonymously; as a
@@ -26,6 +29,9 @@ void mappings_shared(struct thread *t, u64 start, u64 end);
 void mappings_break(struct thread *t, u64 start, u64 end);
 void mappings_removed(struct thread *t, u64 start, u64 end);
 void mappings_moved(struct thread *t, u64 old, u64 old_end, u64 to, u64 to_end, bool keeps);
+
+// How often files have been mapped and memory unmapped: other functions may be there.
+extern u64 mappings_changes;
 
 // The object at addr as of a time. @holds(objtable's lock) @signal-safe
 u32 mappings_find(u64 addr, u64 at, u32 who);

@@ -266,12 +266,48 @@ void ranges_init(void)
     gone.bucket = heap_pages(BUCKETS * sizeof(*gone.bucket));
 }
 
+// The usual cases: nothing is at the new range; a whole range is cleared.
+
+static void insert(struct ranges *r, u32 i)
+{
+    u64 start = node_at(i)->start;
+    u32 *at = &r->root, below_it;
+
+    while (*at && node_rank(*at) >= node_rank(i))
+        at = node_at(*at)->start < start ? &node_at(*at)->right : &node_at(*at)->left;
+    below_it = *at;
+    *at = i;
+    split(below_it, start, &node_at(i)->left, &node_at(i)->right);
+}
+
+static bool take_whole(struct ranges *r, u64 start, u64 end, u64 now)
+{
+    u32 *at = &r->root, i = below(r, start);
+    struct node *n = node_at(i);
+
+    if (!i || n->start != start || n->end != end)
+        return false;
+    while (*at != i)
+        at = node_at(*at)->start < start ? &node_at(*at)->right : &node_at(*at)->left;
+    merge(n->left, n->right, at);
+    gone_add(r, n, start, end, now);
+    node_free(i);
+    return true;
+}
+
 void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 who)
 {
-    u32 before, after;
+    u32 before, after, last;
 
     if (start >= end)
         return;
+    last = below(r, end - 1);
+    if (!last || node_at(last)->end <= start) {
+        before = node_new(start, end, now, object, who);
+        if (before)
+            insert(r, before);
+        return;
+    }
     cut(r, start, end, now, &before, &after);
     merge(before, node_new(start, end, now, object, who), &before);
     merge(before, after, &r->root);
@@ -281,7 +317,7 @@ void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now)
 {
     u32 before, after;
 
-    if (start >= end)
+    if (start >= end || take_whole(r, start, end, now))
         return;
     cut(r, start, end, now, &before, &after);
     merge(before, after, &r->root);

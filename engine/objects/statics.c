@@ -21,20 +21,24 @@ struct symbol {
 struct module {
     u64 bias; // address minus link-time address
     u32 path;
-    u32 symbols, sections;
+    u32 symbols, sections, locals;
     struct symbol *symbol, *section; // by start
+    struct symbol *local;            // of the program: thread-local variables, from its block's start
+    u64 local_below;                 // that block begins so far below the thread pointer
     char *names;
 };
 
 static struct {
     struct module *module[MODULES_MAX];
     u32 count;
+    u64 tls; // bytes of the blocks of thread-local variables
 } all;
 
 // A module that is being read.
 struct reader {
     int fd;
     struct elf_head head;
+    struct elf_segment tls;
     struct symbol *symbol;
     u32 symbols, capacity;
     char *names;
@@ -108,7 +112,7 @@ static char *read_strings(const struct reader *r, u64 i, u64 *bytes)
     return NULL;
 }
 
-static void read_symbols(struct reader *r, const struct elf_section *s)
+static void read_symbols(struct reader *r, const struct elf_section *s, u32 type)
 {
     struct elf_symbol some[64];
     u64 n = s->size / sizeof(*some), bytes = 0, now;
@@ -119,7 +123,7 @@ static void read_symbols(struct reader *r, const struct elf_section *s)
         if (!read_at(r, some, s->offset + i * sizeof(*some), now * sizeof(*some)))
             break;
         for (u64 k = 0; k < now; k++)
-            if ((some[k].info & 15) == STT_OBJECT && some[k].shndx && some[k].size &&
+            if ((some[k].info & 15) == type && some[k].shndx && some[k].size &&
                 some[k].name < bytes && names[some[k].name])
                 add(r, some[k].value, some[k].size, names + some[k].name);
     }
@@ -192,6 +196,29 @@ static struct symbol *kept_of(struct reader *r, u32 from, u32 *count)
 
 // ---- A module ----
 
+static void read_all_symbols(struct reader *r, u32 type)
+{
+    struct elf_section s;
+
+    for (u64 i = 1; section_at(r, i, &s); i++)
+        if (s.type == SHT_SYMTAB || s.type == SHT_DYNSYM)
+            read_symbols(r, &s, type);
+}
+
+// The program's block is the first one below the thread pointer, aligned as its segment is. Those of
+// libraries follow in an order that is the linker's affair.
+static void read_locals(struct reader *r, struct module *m)
+{
+    u64 align = r->tls.align > 1 ? r->tls.align : 1;
+
+    if (all.count || !r->tls.memsz || (r->tls.vaddr & (align - 1)) || (align & (align - 1)))
+        return;
+    read_all_symbols(r, STT_TLS);
+    m->local = kept_of(r, 0, &m->locals);
+    m->local_below = (r->tls.memsz + align - 1) & -align;
+    r->symbols = 0;
+}
+
 static void read_tables(struct reader *r, struct module *m)
 {
     struct elf_section s;
@@ -199,9 +226,8 @@ static void read_tables(struct reader *r, struct module *m)
     char *names;
     u32 symbols;
 
-    for (u64 i = 1; section_at(r, i, &s); i++)
-        if (s.type == SHT_SYMTAB || s.type == SHT_DYNSYM)
-            read_symbols(r, &s);
+    read_locals(r, m);
+    read_all_symbols(r, STT_OBJECT);
     symbols = r->symbols;
     names = read_strings(r, r->head.shstrndx, &bytes);
     for (u64 i = 1; names && section_at(r, i, &s); i++)
@@ -228,6 +254,8 @@ static bool read_extent(struct reader *r, u64 *low, u64 *high)
     for (u64 i = 0; i < r->head.phnum; i++) {
         if (!read_at(r, &p, r->head.phoff + i * sizeof(p), sizeof(p)))
             return false;
+        if (p.type == PT_TLS)
+            r->tls = p;
         if (p.type != PT_LOAD || p.vaddr + p.memsz < p.vaddr)
             continue;
         if (p.vaddr < *low)
@@ -254,6 +282,7 @@ u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *
     *high += m->bias;
     objtable_lock();
     m->path = objtable_name(path);
+    all.tls += r.tls.memsz + r.tls.align;
     if (all.count + 1 < MODULES_MAX)
         all.module[++all.count] = m;
     else
@@ -271,6 +300,23 @@ static u32 object_of(const struct module *m, struct symbol *s, enum spool_data_k
     if (!s->object)
         s->object = objtable_get(&o, m->names + s->name) + 1;
     return s->object - 1;
+}
+
+u64 statics_tls_bytes(void)
+{
+    return all.tls;
+}
+
+bool statics_tls(u32 i, u64 *below, u64 *size, u32 *object)
+{
+    const struct module *m = all.count ? all.module[1] : NULL;
+
+    if (!m || i >= m->locals || m->local[i].start >= m->local_below)
+        return false;
+    *below = m->local_below - m->local[i].start;
+    *size = m->local[i].size < *below ? m->local[i].size : *below;
+    *object = object_of(m, &m->local[i], SPOOL_DATA_TLS);
+    return true;
 }
 
 // The innermost of the ranges that contain it; NULL: there is none.

@@ -25,6 +25,7 @@
 #include "engine/count/reftrace.h"
 #include "engine/count/vtsc.h"
 #include "engine/objects/mappings.h"
+#include "engine/objects/objects.h"
 #include "engine/process/bgfinish.h"
 #include "engine/process/exit.h"
 #include "engine/process/pretranslate.h"
@@ -245,6 +246,9 @@ static void fork_thread(struct thread *t, struct request *rq)
         thread_set_sp(c, rq->stack);
     c->pc = c->sc_next;
     mappings_thread_stack(t, thread_sp(c));
+    if (rq->flags & CLONE_SETTLS)
+        mappings_tls(t, c->client_fs_base);
+    objects_thread_init(c); // it comes after these
     calls_thread_start(c);
     setup_thread(c, t, (rq->flags & CLONE_SIGHAND) != 0);
     seccomp_inherit(c, t);

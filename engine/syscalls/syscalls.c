@@ -16,6 +16,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/count/vtsc.h"
+#include "engine/objects/mappings.h"
 #include "engine/process/bgfinish.h"
 #include "engine/process/exec.h"
 #include "engine/process/exit.h"
@@ -180,8 +181,10 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
     case ARCH_GET_GS: return clientmem_write_u64(addr, t->client_gs_base);
     case ARCH_SET_FS:
         ret = sys_call2(SYS_arch_prctl, code, addr);
-        if (ret == 0)
+        if (ret == 0) {
             t->client_fs_base = addr;
+            mappings_tls(t, addr);
+        }
         return ret;
     case ARCH_REQ_XCOMP_PERM:
         if (!cpu.shown_all && addr < 64 && !(cpu.shown_features & 1ul << addr))

@@ -110,11 +110,11 @@ static char *allocation_name(struct data *o, const struct spool_data_object *b, 
     return name;
 }
 
-static char *symbol_name(const struct data *o, const struct spool_data_object *b)
+static char *symbol_name(const struct data *o, const struct spool_data_object *b, const char *kind)
 {
     const char *text = spool_data_name(&o->file, b->name);
     char *plain = text && !(o->s->h->flags & SPOOL_F_NO_DEMANGLE) ? demangle(text) : NULL;
-    char *name = xasprintf("static: %s", plain ? plain : text ? text : "???");
+    char *name = xasprintf("%s: %s", kind, plain ? plain : text ? text : "???");
 
     free(plain);
     return name;
@@ -138,7 +138,8 @@ static char *name_of(struct data *o, const struct spool_data_object *b, struct q
     case SPOOL_DATA_PROGRAM: return xstrdup("argv, environment, auxiliary vector");
     case SPOOL_DATA_BREAK: return xstrdup("break, outside of blocks");
     case SPOOL_DATA_VDSO: return xstrdup("vdso");
-    case SPOOL_DATA_STATIC: return symbol_name(o, b);
+    case SPOOL_DATA_STATIC: return symbol_name(o, b, "static");
+    case SPOOL_DATA_TLS: return b->name ? symbol_name(o, b, "TLS") : xstrdup("TLS");
     case SPOOL_DATA_SECTION: return section_name(spool_data_name(&o->file, b->name));
     case SPOOL_DATA_FILE: return xasprintf("file: %s", path ? path : "???");
     case SPOOL_DATA_SHARED: return xstrdup("shared memory segment");

@@ -83,6 +83,11 @@ void mappings_thread_stack(struct thread *t, u64 sp)
     (void)t, (void)sp;
 }
 
+void mappings_tls(struct thread *t, u64 fs)
+{
+    (void)t, (void)fs;
+}
+
 void mappings_vdso(u64 start, u64 end)
 {
     (void)start, (void)end;

@@ -137,6 +137,19 @@ u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *
     return bytes >= 0x8000;
 }
 
+u64 statics_tls_bytes(void)
+{
+    return 0x100;
+}
+
+bool statics_tls(u32 i, u64 *below, u64 *size, u32 *object)
+{
+    *below = 0x40;
+    *size = 8;
+    *object = 7000;
+    return i == 0;
+}
+
 u32 statics_at(u32 module, u64 addr)
 {
     assert_int_equal(module, 1);
@@ -181,7 +194,7 @@ static void enter(struct thread *t, const char *name, u64 from, u64 sp, u64 a, u
     assert_int_not_equal(mark_of_pc, 0);
     site = from;
     returned_at = from + 5;
-    t->pc = 0x7000;
+    t->pc = 0x1000ul * mark_of_pc;
     t->regs[R_RSP] = sp;
     t->regs[R_RDI] = a;
     t->regs[R_RSI] = b;
@@ -394,6 +407,18 @@ static void mappings(void **state)
     mappings_thread_stack(&main_thread, 0xc7f000);
     assert_int_equal(map(0xc00000), OF(STACK));
     assert_int_equal(map(0xc7ffff), OF(STACK));
+    // its thread-local variables, of which one has a name, and the C library's data above them
+    mappings_tls(&main_thread, 0xc7f000);
+    assert_int_equal(map(0xc7eeff), OF(STACK));
+    assert_int_equal(map(0xc7ef00), OF(TLS));
+    assert_int_equal(map(0xc7efbf), OF(TLS));
+    assert_int_equal(map(0xc7efc0), 7000);
+    assert_int_equal(map(0xc7efc7), 7000);
+    assert_int_equal(map(0xc7efc8), OF(TLS));
+    assert_int_equal(map(0xc7f8ff), OF(TLS));
+    assert_int_equal(map(0xc7f900), OF(STACK));
+    mappings_tls(&main_thread, 0xd00000); // nothing is mapped there
+    assert_int_equal(map(0xcfffff), 0);
     close(fd);
 }
 

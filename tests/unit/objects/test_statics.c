@@ -100,6 +100,30 @@ static void symbols(void **state)
 }
 
 // A mapping that is smaller than the module is one of a file.
+static _Thread_local char probe_local[300];
+
+// Below the thread pointer, where the compiler finds them.
+static void locals(void **state)
+{
+    u64 fs, below, size;
+    u32 object;
+    bool found = false;
+
+    (void)state;
+    __asm__("mov %%fs:0, %0" : "=r"(fs));
+    probe_local[0] = 1;
+    for (u32 i = 0; statics_tls(i, &below, &size, &object); i++) {
+        assert_int_equal(objects[object].kind, SPOOL_DATA_TLS);
+        if (strcmp(names[object], "probe_local") == 0) {
+            assert_int_equal(fs - below, (u64)probe_local);
+            assert_int_equal(size, 300);
+            found = true;
+        }
+    }
+    assert_true(found);
+    assert_in_range(statics_tls_bytes(), 300, 100000);
+}
+
 static void no_module(void **state)
 {
     u64 low, high;
@@ -112,7 +136,8 @@ static void no_module(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(symbols), cmocka_unit_test(no_module) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(symbols), cmocka_unit_test(locals),
+                                        cmocka_unit_test(no_module) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

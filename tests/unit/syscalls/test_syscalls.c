@@ -35,6 +35,7 @@
 #include "engine/thread/stopworld.h"
 #include "engine/thread/stress.h"
 #include "engine/translate/timing.h"
+#include "tests/unit/objects/objects_none.h"
 
 struct cpu cpu = { .shown_all = true, .address_bits = 48 };
 static struct spool_header header;
