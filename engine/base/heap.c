@@ -254,6 +254,23 @@ void heap_free(void *p, u64 bytes)
     lock_drop(&heap_lock);
 }
 
+void *heap_grown(void *old, u64 used, u64 more, u64 *capacity)
+{
+    u64 want = *capacity ? *capacity : 4096;
+    void *p;
+
+    if (used + more <= *capacity)
+        return old;
+    while (want < used + more)
+        want *= 2;
+    p = heap_alloc(want);
+    if (used)
+        memcpy(p, old, used);
+    heap_free(old, *capacity);
+    *capacity = want;
+    return p;
+}
+
 char *heap_strdup(const char *s)
 {
     u64 size = strlen(s) + 1;

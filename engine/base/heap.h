@@ -14,6 +14,10 @@ void *heap_alloc(u64 bytes);
 // p from heap_alloc(bytes), with the same number of bytes; NULL is ignored.
 void heap_free(void *p, u64 bytes);
 
+// A table that grows: `old`, of *capacity bytes from here, of which `used` are in use, or a larger
+// copy of it that has space for `more`.
+void *heap_grown(void *old, u64 used, u64 more, u64 *capacity);
+
 // Zeroed, page-aligned, rounded up to pages; heap_free releases it with the same number of bytes,
 // if that is 32 KiB or more.
 void *heap_pages(u64 bytes);

@@ -109,34 +109,16 @@ static bool is_mangled(const char *name)
     return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
 }
 
-// Makes space for `more` bytes.
-static void *grown(void *old, u64 used, u64 more, u64 *capacity)
-{
-    u64 want = *capacity ? *capacity : 4096;
-    void *p;
-
-    if (used + more <= *capacity)
-        return old;
-    while (want < used + more)
-        want *= 2;
-    p = heap_alloc(want);
-    if (used)
-        memcpy(p, old, used);
-    heap_free(old, *capacity);
-    *capacity = want;
-    return p;
-}
-
 static void note_name(u64 start, const char *name)
 {
     u64 n = strlen(name) + 1, capacity = r.nameds_capacity * sizeof(u32);
 
     if (start - r.low >= r.bytes || (spool->flags & SPOOL_F_NO_DEMANGLE))
         return;
-    r.names = grown(r.names, r.names_bytes, n, &r.names_capacity);
+    r.names = heap_grown(r.names, r.names_bytes, n, &r.names_capacity);
     memcpy(r.names + r.names_bytes, name, n);
     r.names_bytes += n;
-    r.named = grown(r.named, r.nameds * sizeof(u32), sizeof(u32), &capacity);
+    r.named = heap_grown(r.named, r.nameds * sizeof(u32), sizeof(u32), &capacity);
     r.nameds_capacity = (u32)(capacity / sizeof(u32));
     r.named[r.nameds++] = (u32)(start - r.low);
 }

@@ -19,12 +19,13 @@ struct symbol {
 };
 
 struct module {
-    u64 bias; // address minus link-time address
+    u64 bias;              // address minus link-time address
+    u64 dev, ino, changed; // its file; time of its last change
     u32 path;
     u32 symbols, sections, locals;
     struct symbol *symbol, *section; // by start
-    struct symbol *local;            // of the program: thread-local variables, from its block's start
-    u64 local_below;                 // that block begins so far below the thread pointer
+    struct symbol *local; // of the program: thread-local variables, from their block's start
+    u64 local_below;      // that block begins so far below the thread pointer
     char *names;
 };
 
@@ -40,7 +41,8 @@ struct reader {
     struct elf_head head;
     struct elf_segment tls;
     struct symbol *symbol;
-    u32 symbols, capacity;
+    u32 symbols;
+    u64 capacity; // bytes
     char *names;
     u64 names_bytes, names_capacity;
 };
@@ -59,31 +61,13 @@ static bool read_at(const struct reader *r, void *to, u64 offset, u64 n)
     return true;
 }
 
-// Twice as much memory, when `used` bytes and `more` do not fit.
-static void *room_for(void *old, u64 used, u64 more, u64 *capacity)
-{
-    u64 want = *capacity ? *capacity * 2 : 4096;
-    void *p;
-
-    if (used + more <= *capacity)
-        return old;
-    while (want < used + more)
-        want *= 2;
-    p = heap_alloc(want);
-    if (used)
-        memcpy(p, old, used);
-    heap_free(old, *capacity);
-    *capacity = want;
-    return p;
-}
-
 static void add(struct reader *r, u64 start, u64 size, const char *name)
 {
-    u64 bytes = r->capacity * sizeof(*r->symbol), n = strlen(name) + 1;
+    u64 n = strlen(name) + 1;
 
-    r->symbol = room_for(r->symbol, r->symbols * sizeof(*r->symbol), sizeof(*r->symbol), &bytes);
-    r->capacity = (u32)(bytes / sizeof(*r->symbol));
-    r->names = room_for(r->names, r->names_bytes, n, &r->names_capacity);
+    r->symbol =
+        heap_grown(r->symbol, r->symbols * sizeof(*r->symbol), sizeof(*r->symbol), &r->capacity);
+    r->names = heap_grown(r->names, r->names_bytes, n, &r->names_capacity);
     memcpy(r->names + r->names_bytes, name, n);
     r->symbol[r->symbols++] = (struct symbol){ start, size, (u32)r->names_bytes, 0 };
     r->names_bytes += n;
@@ -205,8 +189,8 @@ static void read_all_symbols(struct reader *r, u32 type)
             read_symbols(r, &s, type);
 }
 
-// The program's block is the first one below the thread pointer, aligned as its segment is. Those of
-// libraries follow in an order that is the linker's affair.
+// The program's block is the first one below the thread pointer, aligned as its segment is. Those
+// of libraries follow in an order that is the linker's affair.
 static void read_locals(struct reader *r, struct module *m)
 {
     u64 align = r->tls.align > 1 ? r->tls.align : 1;
@@ -266,29 +250,61 @@ static bool read_extent(struct reader *r, u64 *low, u64 *high)
     return *low < *high;
 }
 
-u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *high)
+// A module that is unmapped and mapped again is read once. 0: it has not been.
+static u32 known(const struct module *like)
 {
-    struct reader r = { .fd = fd };
-    struct module *m;
+    for (u32 i = 1; like->ino && i <= all.count; i++) {
+        const struct module *m = all.module[i];
 
-    if (!read_extent(&r, low, high) || *high - *low > bytes)
-        return 0;
-    m = heap_alloc(sizeof(*m));
-    m->bias = start - *low;
-    if (r.head.shentsize == sizeof(struct elf_section) && r.head.shnum <= SECTIONS_MAX)
-        read_tables(&r, m);
-    heap_free(r.symbol, r.capacity * sizeof(*r.symbol));
-    *low += m->bias;
-    *high += m->bias;
+        if (m->bias == like->bias && m->ino == like->ino && m->dev == like->dev &&
+            m->changed == like->changed)
+            return i;
+    }
+    return 0;
+}
+
+// Returns its number; 0: there are too many.
+static u32 keep(struct reader *r, struct module *m, const char *path)
+{
     objtable_lock();
     m->path = objtable_name(path);
-    all.tls += r.tls.memsz + r.tls.align;
+    all.tls += r->tls.memsz + r->tls.align;
     if (all.count + 1 < MODULES_MAX)
         all.module[++all.count] = m;
     else
         m = NULL;
     objtable_unlock();
     return m ? all.count : 0;
+}
+
+u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *high)
+{
+    struct reader r = { .fd = fd };
+    struct module mine = { 0 }, *m;
+    struct k_stat st;
+    u32 number;
+
+    if (!read_extent(&r, low, high) || *high - *low > bytes)
+        return 0;
+    mine.bias = start - *low;
+    *high += mine.bias;
+    *low += mine.bias;
+    if (sys_fstat(fd, &st) == 0) {
+        mine.dev = st.st_dev;
+        mine.ino = st.st_ino;
+        mine.changed = st.st_ctime_sec * 1000000000ul + st.st_ctime_nsec;
+    }
+    objtable_lock();
+    number = known(&mine);
+    objtable_unlock();
+    if (number)
+        return number;
+    m = heap_alloc(sizeof(*m));
+    *m = mine;
+    if (r.head.shentsize == sizeof(struct elf_section) && r.head.shnum <= SECTIONS_MAX)
+        read_tables(&r, m);
+    heap_free(r.symbol, r.capacity);
+    return keep(&r, m, path);
 }
 
 static u32 object_of(const struct module *m, struct symbol *s, enum spool_data_kind kind)

@@ -65,6 +65,20 @@ void heap_free(void *p, u64 n)
     free(p);
 }
 
+void *heap_grown(void *old, u64 used, u64 more, u64 *capacity)
+{
+    void *p = old;
+
+    if (used + more > *capacity) {
+        p = heap_alloc(used + more);
+        if (used)
+            memcpy(p, old, used);
+        heap_free(old, *capacity);
+        *capacity = used + more;
+    }
+    return p;
+}
+
 int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
     memcpy(dst, (const void *)gaddr, n);

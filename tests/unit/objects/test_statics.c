@@ -79,6 +79,8 @@ static void symbols(void **state)
     module = load(1ul << 40, &low, &high);
     assert_int_equal(module, 1);
     assert_int_equal(low, start);
+    assert_int_equal(load(1ul << 40, &low, &high), module); // again: it is read once
+    assert_int_equal(low, start);
     assert_in_range((u64)probe_zeroed, low, high - sizeof(probe_zeroed));
     array = statics_at(module, (u64)probe_array);
     assert_int_equal(objects[array].kind, SPOOL_DATA_STATIC);
