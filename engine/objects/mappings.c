@@ -11,6 +11,7 @@
 #include "engine/objects/ranges.h"
 #include "engine/objects/statics.h"
 #include "engine/spool/config.h"
+#include "engine/thread/stopworld.h"
 
 static struct ranges modules = { .set = 1 }, regions = { .set = 2 };
 static u32 stack, program, brk, vdso, shared, tls; // objects
@@ -58,12 +59,20 @@ static bool path_of(int fd, char *path, u64 size)
     return true;
 }
 
-// A module covers all of its addresses, and stays where later mappings are inside of it.
+// A module covers all of its addresses, and stays where later mappings are inside of it. Whether a
+// file is one is asked as in a system call: another thread may serve its file system.
 static bool put_module(struct thread *t, int fd, const char *path, u64 start, u64 bytes)
 {
     u64 low, high;
-    u32 module = statics_load(fd, path, start, bytes, &low, &high);
+    u32 module;
+    bool is;
 
+    if (t)
+        stopworld_blocking_begin(t);
+    is = statics_is_module(fd);
+    if (t)
+        stopworld_blocking_end(t);
+    module = is ? statics_load(fd, path, start, bytes, &low, &high) : 0;
     if (module)
         put(t, &modules, low, high, module);
     return module != 0;

@@ -224,16 +224,29 @@ static void read_tables(struct reader *r, struct module *m)
     m->names = r->names;
 }
 
+static bool is_elf(const u8 *ident)
+{
+    static const u8 ours[6] = { 0x7f, 'E', 'L', 'F', 2, 1 };
+
+    return memcmp(ident, ours, sizeof(ours)) == 0;
+}
+
+bool statics_is_module(int fd)
+{
+    u8 ident[16];
+
+    return sys_pread(fd, ident, sizeof(ident), 0) == sizeof(ident) && is_elf(ident);
+}
+
 // Its extent in link-time addresses. False: it is no module of this machine.
 static bool read_extent(struct reader *r, u64 *low, u64 *high)
 {
-    static const u8 ident[6] = { 0x7f, 'E', 'L', 'F', 2, 1 };
     struct elf_segment p;
 
     *low = ~0ul;
     *high = 0;
-    if (!read_at(r, &r->head, 0, sizeof(r->head)) ||
-        memcmp(r->head.ident, ident, sizeof(ident)) != 0 || r->head.phentsize != sizeof(p))
+    if (!read_at(r, &r->head, 0, sizeof(r->head)) || !is_elf(r->head.ident) ||
+        r->head.phentsize != sizeof(p))
         return false;
     for (u64 i = 0; i < r->head.phnum; i++) {
         if (!read_at(r, &p, r->head.phoff + i * sizeof(p), sizeof(p)))

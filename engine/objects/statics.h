@@ -6,6 +6,9 @@
 
 #include "engine/base/types.h"
 
+// Whether fd is an ELF file of this machine. Takes no lock: it may wait for a file system.
+bool statics_is_module(int fd);
+
 // Reads the module in fd, which is mapped at [start, start + bytes) from its beginning on. Returns
 // its number and its extent; 0: it is no module, or not all of it is mapped there. path: its name.
 u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *high);

@@ -2,7 +2,6 @@
 // engine/objects/alloc.c, mappings.c and objects.c: which object is where after calls of allocators
 // and changes of mappings. The table of objects is this file's: an object's number is that of its
 // first site, or 10000 plus its kind.
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +25,10 @@
 #include "engine/objects/statics.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/stopworld.h"
+
+// fcntl.h has other names of what base/sys.h has.
+int open(const char *path, int flags, ...);
 
 #define OF(kind) (10000u + SPOOL_DATA_##kind)
 #define PATH     5000u // number of a file's name
@@ -129,9 +132,30 @@ void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
     moved.times++;
 }
 
+static u32 blocking;
+
+void stopworld_blocking_begin(struct thread *t)
+{
+    (void)t;
+    assert_int_equal(blocking++, 0);
+}
+
+void stopworld_blocking_end(struct thread *t)
+{
+    (void)t;
+    assert_int_equal(--blocking, 0);
+}
+
+bool statics_is_module(int fd)
+{
+    assert_int_equal(fd < 0, 0);
+    return blocking == 1; // another thread may serve its file system
+}
+
 u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *high)
 {
     (void)fd, (void)path;
+    assert_int_equal(blocking, 0);
     *low = start;
     *high = start + 0x8000;
     return bytes >= 0x8000;

@@ -129,8 +129,14 @@ static void locals(void **state)
 static void no_module(void **state)
 {
     u64 low, high;
+    int fd = open("/proc/self/exe", O_RDONLY), other = open("/proc/self/maps", O_RDONLY);
 
     (void)state;
+    assert_true(statics_is_module(fd));
+    assert_false(statics_is_module(other));
+    close(fd);
+    close(other);
+    assert_false(statics_is_module(fd));
     assert_int_equal(load(0x1000, &low, &high), 0);
     assert_int_equal(statics_at(0, 0), 0);
     assert_int_equal(statics_at(99, 0), 0);
