@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct pack *k = pack_everything(p, NULL);
         if (!k)
             abort();
-        struct core *c = pack_undo(k);
+        struct core *c = unpack(k);
         if (!c)
             abort();
         compare(c, p);
