@@ -260,7 +260,8 @@ enum modifier { DETAIL, NO_PREFETCH, NO_TLB, OLD_BRANCH, NO_CORE, MODIFIERS };
 static const char *const modifiers[MODIFIERS] = { "detail=all", "prefetch=off", "tlb=off",
                                                   "branch=cachegrind", "core=off" };
 
-// The comma before the last part if that has the form of a modifier: names of files may have commas.
+// The comma before the last part if that has the form of a modifier: names of files may have
+// commas.
 static char *last_modifier(char *text)
 {
     char *comma = strrchr(text, ',');

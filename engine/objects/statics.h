@@ -15,8 +15,8 @@ u32 statics_load(int fd, const char *path, u64 start, u64 bytes, u64 *low, u64 *
 
 // How many bytes below the thread pointer the thread-local variables of the modules have at most.
 u64 statics_tls_bytes(void);
-// The i-th variable of the program, which is the first module that was read: it begins `below` bytes
-// below the thread pointer. False: there are no more. @holds(objtable's lock)
+// The i-th variable of the program, which is the first module that was read: it begins `below`
+// bytes below the thread pointer. False: there are no more. @holds(objtable's lock)
 bool statics_tls(u32 i, u64 *below, u64 *size, u32 *object);
 
 // The object at an address of a module. @holds(objtable's lock) @signal-safe

@@ -5,11 +5,11 @@
 //
 // D1 has 64 lines, 4 for each of 16 sets, LL 4096. All blocks are whole lines of `pool`.
 //
-// keep: 128 lines, written, then read. Each set sees 8 lines in turn: every reference misses D1; the
-// reads hit LL.
+// keep: 128 lines, written, then read. Each set sees 8 lines in turn: every reference misses D1;
+// the reads hit LL.
 //= 128 128 0 128 heap: keep < run
-// one: 32 lines, written and freed. two: the same lines, after `clear` has evicted D1: 32 reads miss
-// D1 and hit LL.
+// one: 32 lines, written and freed. two: the same lines, after `clear` has evicted D1: 32 reads
+// miss D1 and hit LL.
 //= 0 32 0 32 heap: one < run
 //= 0 64 0 64 static: clear
 //= 32 0 0 0 heap: two < run

@@ -2,8 +2,9 @@
 //
 // Mappings, the stack and what the kernel puts on it, by raw system calls.
 //
-// D1 has 64 lines. Each range is read or written once, and has more lines or others were used since,
-// so each of its lines misses D1 once. A line that is mapped again at an address of LL hits there.
+// D1 has 64 lines. Each range is read or written once, and has more lines or others were used
+// since, so each of its lines misses D1 once. A line that is mapped again at an address of LL hits
+// there.
 //
 // anonymous: 64 KiB, written, unmapped; other maps the same address: of another call.
 //~ 0 1024 mmap: anonymous

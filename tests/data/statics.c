@@ -4,7 +4,8 @@
 //
 // D1 has 64 lines, LL 4096. `table` has 256 lines: each of the three passes misses all of them in
 // D1, and the first one in LL. `small` has 16 lines, which stay in D1 during its passes. first and
-// second are in one line: the first of them that is read misses. .bss has 100 lines that no symbol has.
+// second are in one line: the first of them that is read misses. .bss has 100 lines that no symbol
+// has.
 //
 //= 768 0 256 0 static: table
 //= 0 16 0 16 static: small

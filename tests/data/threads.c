@@ -4,8 +4,8 @@
 //
 // D1 has 64 lines for each thread. main makes a block of 200 lines for each of 3 threads, which
 // reads it 5 times: every read misses, also in the child, which reads the last block 7 times. Each
-// thread takes a block of 80 lines from its own pool 100 times and writes it: no line of 80 is left in D1
-// when it is written again.
+// thread takes a block of 80 lines from its own pool 100 times and writes it: no line of 80 is left
+// in D1 when it is written again.
 //~ 3000 0 heap: main
 //~ 0 24000 heap: work
 // In the child the counts of its parent until the fork come first: main's blocks are read by
