@@ -450,7 +450,7 @@ enum spool_data_kind {
     SPOOL_DATA_SHARED,  // a segment of shmat
     SPOOL_DATA_ANON,    // anonymous mappings by their calls
     SPOOL_DATA_HEAP,    // blocks of an allocator by its calls
-    SPOOL_DATA_TLS,     // thread-local: a variable of the program, with `start` as linked, or others
+    SPOOL_DATA_TLS,     // thread-local: a variable, with `start` as linked, or all others
 };
 
 #define SPOOL_DATA_CALLERS_MAX 8u
