@@ -168,8 +168,8 @@ static const struct option rows[] = {
     { "--L2", "=SIZE,ASSOC,LINE", NULL, OPTION_CALL, OPTION_HIDDEN, .call = last_level },
     { "--machine", "=native|list|NAME|FILE",
       "simulate the caches of this processor, of a machine of the list or of a file, with an L2 "
-      "where it has one; implies --cache-sim=yes. With ,detail=all behind it also the cycles of its "
-      "core",
+      "where it has one; implies --cache-sim=yes. With ,detail=all behind it also the cycles of "
+      "its core",
       OPTION_TEXT, FIELD(machine) },
     { FLAG(TRACE_CHILDREN), YES_NO, "also profile the programs that it executes [no]", OPTION_YES },
     { FLAG(MERGE), "=separate|merge",
