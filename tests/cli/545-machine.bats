@@ -262,7 +262,7 @@ with another replacement than lru" --machine=three.machine --LL=8388608,64,64 ./
     quern stat --machine=sapphire-rapids,detail=all /bin/true
     [ "$status" = 0 ]
     same "$(sed -nE 's/^([A-Za-z0-9]+) .*/\1/p' <<< "$output" | tr '\n' ' ')" \
-        "Ir I1mr I2mr ILmr Dr D1mr D2mr DLmr Dw D1mw D2mw DLmw Bc Bcm Bi Bim Cy CyBase CyFront CyBad CyMem CyTLB CyCore "
+        "Ir I1mr I2mr ILmr ITm Dr D1mr D2mr DLmr Dw D1mw D2mw DLmw DTm STm pfu pfw Bc Bcm Bi Bim Brm Cy CyBase CyFront CyBad CyMem CyTLB CyCore "
     awk '/^Cy / { gsub(",", ""); all = $2 } /^Cy[A-Z]/ { gsub(",", ""); sum += $2 } END { exit !all || all != sum }' <<< "$output"
     quern stat --machine=nosuch /bin/true
     [ "$status" = 2 ]
@@ -355,7 +355,7 @@ them out" --machine=sapphire-rapids,detail=all --calls=yes --separate-threads=ye
     [ "$status" = 0 ]
     same "$(sed -nE 's/^desc: Machine: +//p' one)" "sapphire-rapids,detail=all,tlb=off"
     events=$(grep '^events:' one)
-    [[ $events == *" Bc Bcm Bi Bim Cy CyBase CyFront CyBad CyMem CyTLB CyCore" ]]
+    [[ $events == *" Bc Bcm Bi Bim Brm Cy CyBase CyFront CyBad CyMem CyTLB CyCore" ]]
     # imul takes three cycles, and each of them waits for the one before
     cycles=$(awk '/^events:/ { for (i = 2; i <= NF; i++) at[$i] = i }
         /^fn=/ { main = $0 == "fn=main" } /^[0-9]/ && main { n += $at["Cy"] } END { print n }' one)

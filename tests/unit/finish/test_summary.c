@@ -179,7 +179,7 @@ static void test_collected(void **state)
     fclose(f);
     assert_string_equal(
         text, "==7== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw sysCount sysTime\n"
-              "==7== Collected : 1000 1001 1002 1003 1004 1005 1009 1010 1011 1029 1030\n"
+              "==7== Collected : 1000 1001 1002 1003 1004 1005 1009 1010 1011 1030 1031\n"
               "==7== \n");
     free(text);
 }
