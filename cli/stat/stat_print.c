@@ -39,6 +39,12 @@ static int wider(int w, const char *text)
     return n > w ? n : w;
 }
 
+// The causes of cycles are printed below them.
+static int indent(int event)
+{
+    return event >= FINISH_CYBASE && event <= FINISH_CYCORE ? 2 : 0;
+}
+
 static struct widths measure(const struct tally *s)
 {
     struct widths w = { .name = (int)strlen("D1mr") };
@@ -53,7 +59,7 @@ static struct widths measure(const struct tally *s)
         if (!stat_counted(s, e))
             continue;
         event_commas(buf, s->event[e].least, 1);
-        w.name = wider(w.name, finish_event_names[e]);
+        w.name = wider(w.name - indent(e), finish_event_names[e]) + indent(e);
         w.count = wider(w.count, buf);
         if (s->base) {
             event_commas(buf, s->event[e].baseline, 1);
@@ -90,6 +96,14 @@ static void put_repeats(FILE *f, const struct stat_event *v)
     colour_end(f, c);
 }
 
+// The part of the cycles that has this cause.
+static void put_share(FILE *f, const struct tally *s, const struct stat_event *v)
+{
+    uint64_t all = s->event[FINISH_CY].least;
+
+    fprintf(f, "  %5.1f%%", all ? 100 * (double)v->least / (double)all : 0);
+}
+
 static void put_event(FILE *f, const struct tally *s, const struct stat_event *v,
                       const struct widths *w)
 {
@@ -102,6 +116,8 @@ static void put_event(FILE *f, const struct tally *s, const struct stat_event *v
     }
     event_commas(buf, v->least, 1);
     text_print(f, "  %*s", w->count, buf);
+    if (!s->base && indent((int)(v - s->event)))
+        put_share(f, s, v);
     if (s->base) {
         enum colour c = colour_of_change(d > 0 ? 1 : d < 0 ? -1 : 0);
 
@@ -138,7 +154,7 @@ void stat_print(FILE *f, const void *tally)
         if (!stat_counted(s, e))
             continue;
         colour_begin(f, COLOUR_HEAD);
-        text_print(f, "%-*s", w.name, finish_event_names[e]);
+        text_print(f, "%*s%-*s", indent(e), "", w.name - indent(e), finish_event_names[e]);
         colour_end(f, COLOUR_HEAD);
         put_event(f, s, &s->event[e], &w);
     }

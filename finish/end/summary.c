@@ -131,6 +131,17 @@ static void print_caches(const struct layout *l, const uint64_t *c, bool has_l2)
     print_level(l, ll_names, has_l2 ? l2 : l1, ll, all);
 }
 
+static void print_cycles(const struct layout *l, const uint64_t *c)
+{
+    char count[32], share[64];
+
+    blank(l);
+    count_line(l, "Cycles:", c[FINISH_CY]);
+    for (int e = FINISH_CYBASE; e <= FINISH_CYCORE; e++)
+        fprintf(l->f, "==%d==   %-12s %*s  (%s)\n", l->pid, finish_event_names[e], l->total,
+                util_commas(count, c[e]), percent(share, sizeof(share), c[e], c[FINISH_CY], 1, 5));
+}
+
 void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
 {
     bool cache = (h->flags & SPOOL_F_CACHE_SIM) != 0;
@@ -140,6 +151,8 @@ void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
 
     if (c[FINISH_BC] + c[FINISH_BI] > widest_total)
         widest_total = c[FINISH_BC] + c[FINISH_BI];
+    if (c[FINISH_CY] > widest_total)
+        widest_total = c[FINISH_CY];
     l.total = widest(c[FINISH_IR], widest_total);
     l.first = widest(c[FINISH_DR], c[FINISH_BC]);
     l.second = widest(c[FINISH_DW], c[FINISH_BI]);
@@ -171,6 +184,8 @@ void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
         if (h->flags & SPOOL_F_PREDICTOR)
             count_line(&l, "Mispred returns:", c[FINISH_BRM]);
     }
+    if (h->flags & SPOOL_F_CORE)
+        print_cycles(&l, c);
 }
 
 void summary_collected(FILE *f, const struct spool_header *h, const uint64_t *c)

@@ -261,9 +261,9 @@ with another replacement than lru" --machine=three.machine --LL=8388608,64,64 ./
     real
     quern stat --machine=sapphire-rapids,detail=all /bin/true
     [ "$status" = 0 ]
-    same "$(sed -nE 's/^([A-Za-z0-9]+) .*/\1/p' <<< "$output" | tr '\n' ' ')" \
+    same "$(sed -nE 's/^ *([A-Za-z0-9]+) .*/\1/p' <<< "$output" | tr '\n' ' ')" \
         "Ir I1mr I2mr ILmr ITm Dr D1mr D2mr DLmr Dw D1mw D2mw DLmw DTm STm pfu pfw Bc Bcm Bi Bim Brm Cy CyBase CyFront CyBad CyMem CyTLB CyCore "
-    awk '/^Cy / { gsub(",", ""); all = $2 } /^Cy[A-Z]/ { gsub(",", ""); sum += $2 } END { exit !all || all != sum }' <<< "$output"
+    awk '/^Cy / { gsub(",", ""); all = $2 } /^  Cy[A-Z]/ { gsub(",", ""); sum += $2 } END { exit !all || all != sum }' <<< "$output"
     quern stat --machine=nosuch /bin/true
     [ "$status" = 2 ]
     same "$messages" "quern: --machine=nosuch: no such machine; --machine=list lists them, and a file's name has a / or ends in .machine"

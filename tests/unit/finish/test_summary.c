@@ -162,6 +162,32 @@ static void test_summary_of_next_to_nothing(void **state)
            "==1== LL miss rate:  33.3% (33.3%     + 0.0%  )\n");
 }
 
+static void test_summary_of_a_core(void **state)
+{
+    struct spool_header h = { .pid = 1,
+                              .flags = SPOOL_F_BRANCH_SIM | SPOOL_F_PREDICTOR | SPOOL_F_CORE };
+    uint64_t c[FINISH_EVENTS] = { [FINISH_IR] = 900,     [FINISH_BC] = 100,    [FINISH_BCM] = 7,
+                                  [FINISH_BI] = 0,       [FINISH_BRM] = 3,     [FINISH_CY] = 1000,
+                                  [FINISH_CYBASE] = 200, [FINISH_CYMEM] = 795, [FINISH_CYTLB] = 5 };
+
+    (void)state;
+    prints(&h, c,
+           "==1== I   refs:        900\n"
+           "==1== \n"
+           "==1== Branches:        100  (100 cond + 0 ind)\n"
+           "==1== Mispredicts:       7  (  7 cond + 0 ind)\n"
+           "==1== Mispred rate:    7.0% (7.0%     + 0.0%   )\n"
+           "==1== Mispred returns:     3\n"
+           "==1== \n"
+           "==1== Cycles:        1,000\n"
+           "==1==   CyBase         200  (20.0%)\n"
+           "==1==   CyFront          0  ( 0.0%)\n"
+           "==1==   CyBad            0  ( 0.0%)\n"
+           "==1==   CyMem          795  (79.5%)\n"
+           "==1==   CyTLB            5  ( 0.5%)\n"
+           "==1==   CyCore           0  ( 0.0%)\n");
+}
+
 // Callgrind's order of events, and no commas.
 static void test_collected(void **state)
 {
@@ -191,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_summary_of_three_levels),
         cmocka_unit_test(test_summary_without_caches),
         cmocka_unit_test(test_summary_of_next_to_nothing),
+        cmocka_unit_test(test_summary_of_a_core),
         cmocka_unit_test(test_collected),
     };
 
