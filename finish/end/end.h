@@ -40,7 +40,7 @@ void advice_print(FILE *f, const struct spool_file *s, const char *output,
 // ---- recorded.c ----
 
 // Called after a profile is written at the end of a run.
-void recorded_note(const struct spool_file *s, const char *output);
+void recorded_note(const struct spool_file *s, const struct output_files *files);
 
 // ---- pipe_wait.c ----
 

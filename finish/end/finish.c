@@ -247,7 +247,7 @@ static bool finish(struct spool_file *s, int fd)
         if (totals.bad_records)
             warn("%s: %llu records of the run were damaged and are not in the profile",
                  files.output, (unsigned long long)totals.bad_records);
-        recorded_note(s, files.output);
+        recorded_note(s, &files);
         if (s->h->end_kind == SPOOL_END_NONE)
             leave_counts(fd, &totals);
         add_parts(s, &totals);

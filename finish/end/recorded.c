@@ -7,15 +7,20 @@
 #include "cli/files/origin.h"
 #include "finish/end/end.h"
 
-void recorded_note(const struct spool_file *s, const char *output)
+void recorded_note(const struct spool_file *s, const struct output_files *files)
 {
+    const char *output = files->output;
     uint64_t flags = s->h->flags;
     uint64_t threads =
         s->h->threads_used < SPOOL_THREADS_MAX ? s->h->threads_used : SPOOL_THREADS_MAX;
 
     // With both caches off, the user wants no file in that folder. A tree of processes has one
-    // profile.
-    if ((!s->h->s_symbol_cache && !s->h->s_translations) || !children_is_root(s))
+    // profile, and one of the data for each.
+    if (!s->h->s_symbol_cache && !s->h->s_translations)
+        return;
+    if (files->data)
+        origin_note(files->data);
+    if (!children_is_root(s))
         return;
     if (!(flags & SPOOL_F_CALLS) || !(flags & SPOOL_F_BY_THREAD) || (flags & SPOOL_F_MERGE)) {
         origin_note(output);

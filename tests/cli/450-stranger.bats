@@ -221,7 +221,7 @@ $(refused p ../outside/outside.c)"
 record() {
     make_folders
     export XDG_CACHE_HOME=$PWD/cache
-    echo 'int main(void) { return 0; } // OUTSIDE' > ../outside/outside.c
+    echo "${SOURCE-int main(void) { return 0; \}} // OUTSIDE" > ../outside/outside.c
     gcc -g -o ../outside/program "$FOLDER/outside/outside.c"
     touch -d 2020-01-01 ../outside/outside.c
     $QUERN run -q --cache-sim=no -o own "$@" ../outside/program
@@ -282,6 +282,13 @@ is_stranger() {
     is_known own
     record --reproducible=yes
     is_known own
+}
+
+@test "recorded here: the profile of the data" {
+    SOURCE='void *calloc(unsigned long, unsigned long); int main(void) { return ((char *)calloc(99999, 1))[5000]; }'
+    record --data=yes --cache-sim=yes --data-out-file=data
+    is_known own
+    is_known data
 }
 
 @test "not recorded here: another user's, a changed one, one that anybody may change" {
