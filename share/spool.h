@@ -22,7 +22,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 13u
+#define SPOOL_VERSION 14u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -170,6 +170,26 @@ enum spool_filling {
     SPOOL_FILLINGS,
 };
 
+// Which instructions a core times, in numbers of instructions: the first ones, then a window in
+// each interval, before which it runs in, and the predictor learns. interval 0: all of them.
+//
+// Where not all are timed the counter of Cy has how many instructions an instruction's timed
+// executions stand for, each by the interval's length over the window's; those of its causes have
+// the cycles in parts of 1/width, and those of mispredictions their number, as often. The finisher
+// makes estimates of them (finish/spool/spool_estimate.c).
+struct spool_sampling {
+    uint32_t first, interval, window, run_in, learn;
+};
+
+// The sums of a process so far, which no part of the profile takes off.
+enum { SPOOL_SAMPLED_CAUSES = 6, SPOOL_SAMPLED_BRANCHES = 3 };
+struct spool_sampled {
+    uint64_t timed; // instructions, each once
+    uint64_t insns, cycles[SPOOL_SAMPLED_CAUSES];
+    // By kind (Bcm, Bim, Brm): predicted and mispredicted.
+    uint64_t branches[SPOOL_SAMPLED_BRANCHES], missed[SPOOL_SAMPLED_BRANCHES];
+};
+
 // --machine: what its LL and its L2 have besides their geometries.
 struct spool_machine {
     uint32_t s_name;                         // text; 0: no machine was given
@@ -181,7 +201,8 @@ struct spool_machine {
     struct spool_geometry itlb, dtlb, stlb;
     // With SPOOL_F_PREFETCH (sim/prefetch.h).
     uint32_t stream_distance, stream_batch, pairs;
-    struct core_machine core; // with SPOOL_F_CORE
+    struct core_machine core;       // with SPOOL_F_CORE
+    struct spool_sampling sampling; // so, too
 };
 
 // A module or other mapping from which blocks were translated. Never changed once written. A range
@@ -659,6 +680,8 @@ struct spool_header {
     uint64_t dumped[SPOOL_DUMPED];
 
     struct spool_data data;
+
+    struct spool_sampled sampled;
 };
 
 // --dump-code: translations are written beside the spool, to <spool>.code: consecutive records,

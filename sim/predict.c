@@ -256,5 +256,13 @@ void sim_predict_call(struct sim_predict *p, uint64_t back)
 
 bool sim_predict_return(struct sim_predict *p, uint64_t target)
 {
-    return p->returns[--p->depth % SIM_RETURNS] != target;
+    const uint64_t *back = &p->returns[--p->depth % SIM_RETURNS];
+
+    return *back != target && *back != SIM_RETURN_UNKNOWN;
+}
+
+void sim_predict_forget_calls(struct sim_predict *p)
+{
+    for (uint32_t i = 0; i < SIM_RETURNS; i++)
+        p->returns[i] = SIM_RETURN_UNKNOWN;
 }

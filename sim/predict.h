@@ -97,5 +97,9 @@ bool sim_predict_indirect(struct sim_predict *p, uint64_t pc, uint64_t target);
 // A call returns to `back`; an indirect call is an indirect branch first.
 void sim_predict_call(struct sim_predict *p, uint64_t back);
 bool sim_predict_return(struct sim_predict *p, uint64_t target);
+// Calls and returns that the predictor did not see were made: a return of an earlier call is taken
+// to be right.
+#define SIM_RETURN_UNKNOWN UINT64_MAX
+void sim_predict_forget_calls(struct sim_predict *p);
 
 #endif

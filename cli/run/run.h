@@ -78,6 +78,7 @@ struct run_options {
     uint64_t progress;     // --progress: seconds; 0: none
     uint32_t systime;      // --collect-systime: 0 or 1 no, then the words
     const char *machine;   // --machine
+    struct spool_sampling sampling; // --core-sampling
     const char *l2;        // the value of --L2, another name of --LL
 };
 

@@ -317,22 +317,47 @@ static void modify(struct machine *m, unsigned set)
     add_to_name(m, set);
 }
 
-// What determines the call of a cost at once does not go with records, of which a core is fed.
-static void check_detail(const struct run_options *o, const struct machine *m)
+// What determines the call of a cost at once does not go with records, of which a core is fed. Such
+// an option, or NULL.
+static const char *against_core(const struct run_options *o)
 {
-    const char *with = o->flags & SPOOL_F_CONTEXTS    ? "--separate-callers and its like"
-                       : o->flags & SPOOL_F_SYSTIME   ? "--collect-systime"
-                       : o->flags & SPOOL_F_BY_THREAD ? "--separate-threads"
-                                                      : NULL;
+    return o->flags & SPOOL_F_CONTEXTS    ? "--separate-callers and its like"
+           : o->flags & SPOOL_F_SYSTIME   ? "--collect-systime"
+           : o->flags & SPOOL_F_BY_THREAD ? "--separate-threads"
+                                          : NULL;
+}
 
-    if (!m->has_core)
+// Chosen by measurement (docs/design/074-sampling.md).
+static const struct spool_sampling usual = {
+    .first = 200000, .interval = 1000000, .window = 20000, .run_in = 1000, .learn = 50000
+};
+
+// Cycles are counted if the machine has a core and nothing is against it.
+static void set_core(struct run_options *o, struct machine *m, bool detailed)
+{
+    const char *with = against_core(o);
+
+    if (!m->has_core && detailed)
         die(UTIL_USAGE,
             "--machine=%s: detail=all: the machine has no [core]; choose one that has "
             "(sapphire-rapids), or leave detail=all out",
             o->machine);
-    if (with)
+    if (m->has_core && with && detailed)
         die(UTIL_USAGE, "--machine=%s: detail=all: not with %s; leave one of them out", o->machine,
             with);
+    if (!m->has_core)
+        return;
+    if (with) {
+        if (!(o->flags & SPOOL_F_QUIET))
+            warn("--machine=%s: no cycles are counted: not with %s (core=off says nothing)",
+                 o->machine, with);
+        return;
+    }
+    o->flags |= SPOOL_F_CORE | SPOOL_F_BRANCH_SIM;
+    if (detailed)
+        o->sampling = (struct spool_sampling){ 0 };
+    else if (!o->sampling.interval)
+        o->sampling = usual;
 }
 
 // ---- The run ----
@@ -393,10 +418,7 @@ void run_levels_set(struct run_options *o, char *messages[RUN_LEVELS])
     free(name);
     modify(m, modified);
     check_options(o, m);
-    if (modified >> DETAIL & 1) {
-        check_detail(o, m);
-        o->flags |= SPOOL_F_CORE | SPOOL_F_BRANCH_SIM;
-    }
+    set_core(o, m, modified >> DETAIL & 1);
     override(&c->i1, &m->i1, &messages[MACHINE_L1I]);
     override(&c->d1, &m->d1, &messages[MACHINE_L1D]);
     override(&c->ll, &m->ll, &messages[MACHINE_LL]);

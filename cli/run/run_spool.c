@@ -85,7 +85,7 @@ static struct spool_geometry pages_of(const struct machine_tlb *t)
 }
 
 // After run_levels_set(): its L2 can be simulated.
-static void put_machine(struct text *t, const struct machine *m)
+static void put_machine(struct text *t, const struct machine *m, const struct spool_sampling *s)
 {
     struct spool_machine *to = &t->h->machine;
 
@@ -102,8 +102,10 @@ static void put_machine(struct text *t, const struct machine *m)
     to->stream_distance = m->prefetch.distance;
     to->stream_batch = m->prefetch.batch;
     to->pairs = m->prefetch.pairs;
-    if (t->h->flags & SPOOL_F_CORE)
+    if (t->h->flags & SPOOL_F_CORE) {
         to->core = m->core;
+        to->sampling = *s;
+    }
 }
 
 static _Noreturn void die_descriptors(void)
@@ -295,7 +297,7 @@ int run_spool_create(const struct run_spool *in, char **path)
         free(info);
     }
     if (o->caches.machine)
-        put_machine(&t, o->caches.machine);
+        put_machine(&t, o->caches.machine, &o->sampling);
     if (o->patterns_bytes) {
         h->s_patterns = text_add_bytes(&t, o->rules, o->patterns_bytes);
         h->patterns_bytes = (uint32_t)o->patterns_bytes;

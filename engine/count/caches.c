@@ -409,6 +409,8 @@ bool caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
     struct sim_branch *b = t->sim->branch;
     bool missed;
 
+    if (!cores_predicted(t))
+        return false;
     if (tb_config.predictor) {
         missed = mispredicts(t->sim->predict, (u32)pc, taken);
     } else {
@@ -416,8 +418,7 @@ bool caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
         missed = sim_branch_cond(b, pc, taken);
         t->hist = b->history << SIM_BRANCH_ADDR_BITS;
     }
-    if (missed)
-        calls_count(t, counter, 1);
+    cores_count_branch(t, counter, CORES_BCM, missed);
     return missed;
 }
 
@@ -439,6 +440,8 @@ bool caches_indirect(struct thread *t, u64 branch, u64 target)
     u32 len = (u32)(branch >> CACHES_LENGTH) & 15;
     bool missed = false;
 
+    if (!cores_predicted(t))
+        return false;
     if (!tb_config.predictor)
         return sim_branch_indirect(t->sim->branch, (u32)branch & 511, target);
     if (!(branch & CACHES_RETURN))
@@ -448,4 +451,10 @@ bool caches_indirect(struct thread *t, u64 branch, u64 target)
     if (len)
         sim_predict_call(p, (u32)branch + len);
     return missed;
+}
+
+void caches_branches_begin(struct thread *t)
+{
+    if (tb_config.predictor)
+        sim_predict_forget_calls(t->sim->predict);
 }

@@ -56,6 +56,8 @@ bool caches_branch(struct thread *t, u64 pc, bool taken, u32 counter);
 #define CACHES_LENGTH 32
 #define CACHES_RETURN (UINT64_C(1) << 36)
 bool caches_indirect(struct thread *t, u64 branch, u64 target);
+// The predictor has not seen the branches so far, and sees the ones from here on.
+void caches_branches_begin(struct thread *t);
 // It and its counter as two words of 32 bits, and back.
 static inline u32 caches_branch_low(u64 branch, u32 counter)
 {

@@ -6,7 +6,10 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/fragment.h"
+#include "engine/count/caches.h"
 #include "engine/count/levels.h"
+#include "engine/count/ll.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -15,6 +18,11 @@
 
 struct cores {
     struct core core;
+    // Sampling. All are numbers of instructions.
+    u64 interval; // number of the interval
+    u32 rest;     // of the interval, after its window
+    u32 weight;   // of a timed one
+    struct spool_sampled sums; // of the window, not in the spool yet
     struct cores_insn now; // a copy: the fragment may be dropped before a branch's outcome is known
     bool open;
     struct core_exec exec;
@@ -25,6 +33,76 @@ struct cores {
         u8 level;
     } ahead[AHEAD];
 };
+
+_Static_assert((u32)SPOOL_SAMPLED_CAUSES == (u32)CORE_CAUSES, "one sum for each");
+_Static_assert(CORES_MARGIN > FRAGMENT_INSNS_MAX, "a record is smaller");
+
+static void begin_phase(struct thread *t, enum cores_phase phase, u32 insns)
+{
+    t->core_phase = phase;
+    t->core_left = (s64)insns - CORES_MARGIN;
+}
+
+// Where the zone of an interval begins: at random, always alike. A program that does the same thing
+// every so many instructions would otherwise show the same part of it in all windows.
+static u32 place_in(u64 interval, u32 room)
+{
+    u64 h = (interval + 1) * 0x9e3779b97f4a7c15ul;
+
+    h = (h ^ h >> 32) * 0xd6e8feb86659fd93ul;
+    return room ? (u32)((h ^ h >> 32) % room) : 0;
+}
+
+static void begin_interval(struct thread *t, struct cores *c)
+{
+    const struct spool_sampling *s = &spool->machine.sampling;
+    u32 room = s->interval - s->window - s->run_in - s->learn;
+    u32 at = place_in(c->interval++, room + 1);
+
+    begin_phase(t, CORES_OFF, c->rest + at);
+    c->rest = room - at;
+    c->weight = s->interval / s->window;
+}
+
+// The window's sums; another thread's may be added at the same time.
+static void publish(struct cores *c)
+{
+    u64 *from = (u64 *)&c->sums, *to = (u64 *)&spool->sampled;
+
+    for (u32 i = 0; i < sizeof(c->sums) / sizeof(u64); i++)
+        if (from[i])
+            __atomic_fetch_add(&to[i], from[i], __ATOMIC_RELAXED);
+    memset(&c->sums, 0, sizeof(c->sums));
+}
+
+// The instruction that has ended was the phase's last.
+static void next_phase(struct thread *t, struct cores *c)
+{
+    const struct spool_sampling *s = &spool->machine.sampling;
+
+    switch ((enum cores_phase)t->core_phase) {
+    case CORES_OFF:
+        caches_branches_begin(t);
+        begin_phase(t, CORES_LEARN, s->learn);
+        break;
+    case CORES_LEARN:
+        ll_drain(t);
+        begin_phase(t, CORES_RUN_IN, s->run_in);
+        break;
+    case CORES_RUN_IN: begin_phase(t, CORES_TIMED, s->window); break;
+    case CORES_TIMED:
+        publish(c);
+        begin_interval(t, c);
+        break;
+    }
+}
+
+static void begin(struct thread *t, struct cores *c)
+{
+    core_init(&c->core, &spool->machine.core);
+    c->weight = 1;
+    begin_phase(t, CORES_TIMED, spool->machine.sampling.first);
+}
 
 void cores_thread_init(struct thread *t)
 {
@@ -40,16 +118,41 @@ void cores_thread_init(struct thread *t)
         t->cores = heap_large(sizeof(*t->cores));
     else
         sys_madvise((u64)t->cores, PAGE_UP(sizeof(*t->cores)), MADV_DONTNEED);
-    core_init(&t->cores->core, &spool->machine.core);
+    begin(t, t->cores);
     if (spool->flags & SPOOL_F_SERIALIZE)
         serial = t->cores;
 }
 
-static void run(struct thread *t, struct cores *c)
+void cores_weigh_branch(struct thread *t, u32 counter, enum cores_branch_kind kind, bool missed)
 {
-    u64 parts[CORE_CAUSES], cycles[CORE_CAUSES], all = 0;
+    struct cores *c = t->cores;
 
-    core_run(&c->core, &c->exec, parts);
+    if (t->core_phase != CORES_TIMED)
+        return;
+    c->sums.branches[kind] += c->weight;
+    if (!missed)
+        return;
+    c->sums.missed[kind] += c->weight;
+    calls_count(t, counter, c->weight);
+}
+
+// The cycles of an instruction whose executions stand for others, in parts.
+static void count_parts(struct thread *t, struct cores *c, const u64 parts[CORE_CAUSES])
+{
+    if (t->core_phase != CORES_TIMED)
+        return;
+    for (u32 i = 0; i < CORE_CAUSES; i++) {
+        if (!parts[i])
+            continue;
+        calls_count(t, c->now.counter + 1 + i, parts[i] * c->weight);
+        c->sums.cycles[i] += parts[i] * c->weight;
+    }
+}
+
+static void count_cycles(struct thread *t, struct cores *c, const u64 parts[CORE_CAUSES])
+{
+    u64 cycles[CORE_CAUSES], all = 0;
+
     core_cycles(&c->core, parts, cycles);
     for (u32 i = 0; i < CORE_CAUSES; i++) {
         if (cycles[i])
@@ -58,6 +161,17 @@ static void run(struct thread *t, struct cores *c)
     }
     if (all)
         calls_count(t, c->now.counter, all);
+}
+
+static void run(struct thread *t, struct cores *c)
+{
+    u64 parts[CORE_CAUSES];
+
+    core_run(&c->core, &c->exec, parts);
+    if (tb_config.sampled)
+        count_parts(t, c, parts);
+    else
+        count_cycles(t, c, parts);
     for (u32 i = 0; i < c->aheads; i++)
         core_ahead(&c->core, c->ahead[i].addr, (enum core_level)c->ahead[i].level);
     c->aheads = 0;
@@ -75,13 +189,29 @@ void cores_end(struct thread *t)
     run(t, c);
 }
 
+// An instruction begins. Whether the core executes it.
+static bool is_timed(struct thread *t, struct cores *c)
+{
+    while (t->core_left == -CORES_MARGIN)
+        next_phase(t, c);
+    t->core_left--;
+    return t->core_phase >= CORES_RUN_IN;
+}
+
 void cores_begin(struct thread *t, const struct cores_insn *i)
 {
     struct cores *c = t->cores;
 
     cores_end(t);
+    if (tb_config.sampled && !is_timed(t, c))
+        return;
     c->now = *i;
     c->open = true;
+    if (tb_config.sampled && t->core_phase == CORES_TIMED) {
+        calls_count(t, i->counter, c->weight);
+        c->sums.insns += c->weight;
+        c->sums.timed++;
+    }
     c->exec.op = &c->now.op;
     c->exec.pc = i->pc;
     c->exec.ref = c->ref;

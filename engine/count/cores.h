@@ -5,6 +5,8 @@
 #ifndef QUERN_ENGINE_CORES_H
 #define QUERN_ENGINE_CORES_H
 
+#include "engine/callgraph/calls.h"
+#include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "sim/core.h"
 
@@ -17,6 +19,49 @@ struct cores_insn {
     struct core_op op;
     u8 insn; // number
 };
+
+// With tb_config.sampled a core times windows of the instructions that its thread executes. A phase
+// ends after a number of instructions, so windows are the same in every run and mode.
+enum cores_phase {
+    CORES_OFF,    // the caches see everything; nothing else happens
+    CORES_LEARN,  // the predictor sees branches
+    CORES_RUN_IN, // instructions are timed, and not counted
+    CORES_TIMED,  // counted
+};
+
+// Routines replay no record that may be beyond CORES_OFF: more than the instructions of a record.
+#define CORES_MARGIN 256
+
+// Whether records are to be interpreted.
+static inline bool cores_interpreted(const struct thread *t)
+{
+    return !tb_config.sampled || t->core_phase != CORES_OFF || t->core_left < 0;
+}
+
+// Whether the predictor sees branches.
+static inline bool cores_predicted(const struct thread *t)
+{
+    return !tb_config.sampled || t->core_phase != CORES_OFF;
+}
+
+enum cores_branch_kind { CORES_BCM, CORES_BIM, CORES_BRM };
+
+void cores_weigh_branch(struct thread *t, u32 counter, enum cores_branch_kind kind, bool missed);
+// A branch has been predicted: counts it at `counter` if it was wrong.
+static inline void cores_count_branch(struct thread *t, u32 counter, enum cores_branch_kind kind,
+                                      bool missed)
+{
+    if (tb_config.sampled)
+        cores_weigh_branch(t, counter, kind, missed);
+    else if (missed)
+        calls_count(t, counter, 1);
+}
+
+// n instructions are replayed, all of them in CORES_OFF.
+static inline void cores_skip(struct thread *t, u32 n)
+{
+    t->core_left -= n;
+}
 
 // A thread begins: a core that has executed nothing. With --serialize-threads all have the same.
 void cores_thread_init(struct thread *t);

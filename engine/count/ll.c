@@ -10,6 +10,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/cores.h"
 #include "engine/count/levels.h"
 #include "engine/count/llfork.h"
 #include "engine/count/vector.h"
@@ -375,7 +376,8 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     bool miss;
 
-    if (tb_config.core) { // it must know now where the reference is found
+    if (tb_config.core && (!tb_config.sampled || t->core_phase >= CORES_RUN_IN)) {
+        // It must know now where the reference is found.
         levels_alone(t, addr, size, counter);
         return;
     }

@@ -45,8 +45,7 @@ void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
     if (!(branch & CACHES_RETURN))
         reftrace_indirect(target);
     missed = caches_indirect(t, branch, target);
-    if (missed)
-        calls_count(t, counter, 1);
+    cores_count_branch(t, counter, branch & CACHES_RETURN ? CORES_BRM : CORES_BIM, missed);
     if (tb_config.core)
         cores_branch(t, true, missed);
 }
@@ -117,6 +116,16 @@ static u32 record_end(const struct record_block *b, u32 nops)
     return nops == b->nops ? FRAGMENT_INSNS_MAX : record_ops(b)[nops].insn + 1u;
 }
 
+u32 interpret_insns(const struct record_block *b, u32 nops)
+{
+    const struct cores_insn *c = record_cores(b);
+    u32 n = 0, end = record_end(b, nops);
+
+    while (n < b->ncores && c[n].insn < end)
+        n++;
+    return n;
+}
+
 void interpret_timed(struct thread *t, const struct record_block *b, u32 nops, u32 end,
                      const u64 *record)
 {
@@ -134,6 +143,7 @@ const u64 *interpret_record(struct thread *t, const u64 *record)
 {
     const struct record_block *b;
     struct record_side e;
+    bool timed;
 
     arena_check(*(const u32 *)record);
     b = arena_block(*(const u32 *)record);
@@ -141,12 +151,15 @@ const u64 *interpret_record(struct thread *t, const u64 *record)
         arena_refuse((u32)*record);
     e = arena_extent(b, record);
 
+    timed = tb_config.core && cores_interpreted(t);
     reftrace_code(b->map, b->pc);
-    if (tb_config.core)
+    if (timed)
         interpret_timed(t, b, e.nops, record_end(b, e.nops), record);
     else
         for (u32 i = 0; i < e.nops; i++)
             interpret_op(t, &record_ops(b)[i], record, false);
+    if (tb_config.sampled && !timed)
+        cores_skip(t, interpret_insns(b, e.nops));
     if (e.nops == b->nops)
         tail(t, b, record);
     else

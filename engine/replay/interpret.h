@@ -25,6 +25,9 @@ void interpret_target(struct thread *t, u32 counter, u64 pc, u64 target);
 void interpret_timed(struct thread *t, const struct record_block *b, u32 nops, u32 end,
                      const u64 *record);
 
+// With a core: the number of instructions of a record with so many ops.
+u32 interpret_insns(const struct record_block *b, u32 nops);
+
 // All of a record except a conditional branch at its end. Returns the record's end.
 const u64 *interpret_record(struct thread *t, const u64 *record);
 

@@ -107,12 +107,12 @@ struct record_block {
 // half is the low half of its frame's address; for a call that ends, a second word says where its
 // misses belong.
 #define RECORD_ENTER 128u
-#define RECORD_LEAVE 512u
-#define RECORD_BACK  1024u
+#define RECORD_LEAVE 896u
+#define RECORD_BACK  1920u
 // Two words: with --data=yes, the time of the maps of data from here on (objects/objtable.h).
-#define RECORD_OBJECTS 1408u
+#define RECORD_OBJECTS 2688u
 // Ids of fragments start here; the code that replays the entries above starts at their own numbers.
-#define RECORD_FIRST 1536u
+#define RECORD_FIRST 2816u
 
 #define RECORD_OPS_MAX   320
 #define RECORD_SIDES_MAX 16

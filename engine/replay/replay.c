@@ -69,14 +69,15 @@ static u32 between(struct thread *t, const u64 *at)
     }
 }
 
-static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
+// Until the end, or until routines can go on. Returns where that is.
+static const u64 *run_in_c(struct thread *t, const u64 *from, const u64 *end)
 {
     while (from < end) {
         u32 n;
 
         t->record = (u64)from;
         from = interpret_branch(t, from);
-        if (from == end)
+        if (from == end || (tb_config.stamps && !cores_interpreted(t)))
             break;
         n = between(t, from);
         if (n) {
@@ -84,27 +85,35 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
             continue;
         }
         from = interpret_record(t, from);
+        t->clock += CACHES_TICK; // the first fetch of a routine does not tick
     }
     if (tb_config.core && !t->record_tail)
         cores_end(t);
+    return from;
 }
 
-// The last record may be incomplete.
-static void run_routines(struct thread *t, const u64 *from, const u64 *end)
+// The last record may be incomplete. Returns the end, or where records are to be interpreted.
+static const u64 *run_routines(struct thread *t, const u64 *from, const u64 *end)
 {
     u64 *stop = (u64 *)end, there = *stop;
     const u64 *at;
 
     from = interpret_branch(t, from);
     if (from == end)
-        return;
+        return end;
     if (there != RECORD_END)
         *stop = RECORD_END;
     at = routine_enter(t, from, arena_code(*(const u32 *)from));
     if (there != RECORD_END)
         *stop = there;
-    if (at != end)
+    if (at != end && !(tb_config.sampled && cores_interpreted(t)))
         engine_die("a replay ended at 0x%lx instead of 0x%lx", (u64)at, (u64)end);
+    return at;
+}
+
+static bool is_interpreted(const struct thread *t)
+{
+    return !tb_config.stamps || (tb_config.core && cores_interpreted(t));
 }
 
 void replay_records(struct thread *t, const u64 *from, const u64 *end)
@@ -115,10 +124,9 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
         t->replay_end = (u64)end;
         objtable_buffer_replays(t, (u64)from);
         reftrace_begin(t);
-        if (tb_config.stamps)
-            run_routines(t, from, end);
-        else
-            run_in_c(t, from, end);
+        do {
+            from = is_interpreted(t) ? run_in_c(t, from, end) : run_routines(t, from, end);
+        } while (from < end);
     }
     ll_replayed(t);
     reftrace_end(t);

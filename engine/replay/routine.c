@@ -13,6 +13,7 @@
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
 #include "engine/count/caches.h"
+#include "engine/count/cores.h"
 #include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
@@ -506,6 +507,8 @@ static void predict_target(struct maker *m, u64 branch, u32 counter)
     struct x86 *a = &m->code;
     struct part *p;
 
+    if (tb_config.sampled) // it sees no branches here
+        return;
     if (tb_config.predictor) {
         x86_mov_imm(a, R_RDX, branch);
         x86_mov_imm(a, R_RSI, counter);
@@ -529,6 +532,8 @@ static void predict(struct maker *m, u64 branch, u32 counter, bool taken)
     struct x86 *a = &m->code;
     struct part *p;
 
+    if (tb_config.sampled)
+        return;
     if (tb_config.predictor) {
         x86_mov_imm(a, R_RAX, branch);
         x86_mov_imm(a, R_RDX, taken);
@@ -692,6 +697,10 @@ static void skip_record(struct maker *m, const struct record_side *e)
         x86_prefetcht0_m(a, MEM(R_RBX, e->slots * 8 + PREFETCH));
     x86_lea(a, R_RBX, MEM(R_RBX, e->slots * 8));
     x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
+    if (tb_config.sampled) {
+        x86_add_mi(a, MEM(R12, TH_CORE_LEFT), 0u - interpret_insns(m->block, e->nops));
+        x86_fix(a, x86_jcc(a, CC_S), (u64)routine_exit);
+    }
 }
 
 static void begin_tail(struct maker *m, u32 links)
@@ -1078,6 +1087,8 @@ struct next routine_cold(struct thread *t, const u64 *record)
         record = interpret_record(t, record);
         t->clock += CACHES_TICK; // the first fetch of a routine does not tick
         t->record = (u64)record;
+        if (tb_config.sampled && cores_interpreted(t))
+            return (struct next){ (u64)routine_exit, record };
         if (*(const u32 *)record != RECORD_END)
             record = interpret_branch(t, record);
     }

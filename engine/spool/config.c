@@ -85,7 +85,7 @@ static void config_replay(struct tb_config *c)
                   spool->i1.size / spool->i1.line < 65536 &&
                   spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
 
-    stamps = stamps && !c->core;
+    stamps = stamps && (!c->core || c->sampled);
     if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors())))
         how = 0;
     // With these, the call of a reference is determined at the reference.
@@ -116,6 +116,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     c->predictor = (spool->flags & SPOOL_F_PREDICTOR) != 0;
     c->core = (spool->flags & SPOOL_F_CORE) != 0;
+    c->sampled = c->core && spool->machine.sampling.interval;
     c->way_search = !(spool->flags & SPOOL_F_NO_WAY_SEARCH);
     c->recordbuf_size = spool->flags & SPOOL_F_SMALL_BUFFERS ? 0x4000 : 0x80000;
     c->shown = spool->cpu.leaves != 0;

@@ -10,6 +10,7 @@ struct tb_config {
     bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
     bool predictor;        // branches are predicted by sim/predict.c, in C
     bool core;             // instructions are timed (count/cores.h)
+    bool sampled;          // but not all of them
     bool forms;            // decoded instructions are cached
     bool each_block;       // every block goes to the dispatcher: --dump-every-bb
     bool recording;        // record now, simulate later: --replay

@@ -111,6 +111,7 @@
 #define TH_CALLS_BASE 0x200
 #define TH_CALLS_LATE 0x208
 #define TH_CLIENT_SEL 0x210
+#define TH_CORE_LEFT  0x218
 
 // The path of a system call (TA_SLOW_TABLE): straight to the kernel, to C, or to the kernel unless
 // the condition beside it is true. "Watched": a name that the engine may have to handle.
@@ -204,8 +205,10 @@ struct thread {
     // Where the frames of open calls begin, and those that replays maintain (callgraph/calls.h).
     u64 calls_base, calls_late;
     u64 client_gs; // selector.h: what the client has loaded into %gs
+    s64 core_left; // count/cores.h: instructions until its phase ends, less CORES_MARGIN
 
     // From here on C only.
+    u32 core_phase;   // enum cores_phase
     u64 replay_pulse; // grows while a record of a string instruction takes long to replay
     s32 tid;
     u32 slot;      // counter slot in the spool and index of the thread area
@@ -273,6 +276,7 @@ _Static_assert(offsetof(struct thread, calls_sp) == TH_CALLS_SP, "asm offset");
 _Static_assert(offsetof(struct thread, calls_base) == TH_CALLS_BASE, "asm offset");
 _Static_assert(offsetof(struct thread, calls_late) == TH_CALLS_LATE, "asm offset");
 _Static_assert(offsetof(struct thread, client_gs) == TH_CLIENT_SEL, "asm offset");
+_Static_assert(offsetof(struct thread, core_left) == TH_CORE_LEFT, "asm offset");
 
 // The client's stack pointer, and argument i (0 to 5) of the system call that its registers hold.
 // Layers that need no other register do not depend on the architecture: see engine/README.md.

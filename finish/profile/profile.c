@@ -106,6 +106,7 @@ int profile_write(struct spool_file *s, const struct output_files *files,
     int rc;
 
     memset(totals, 0, sizeof(*totals));
+    spool_estimate(s);
     sums_open(&b.sums, s->h->flags);
     places_open(&b.places, s, files->cache);
     if (!(s->h->flags & SPOOL_F_CALLS))

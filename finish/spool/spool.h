@@ -42,6 +42,7 @@ struct spool_file {
     uint32_t slot; // of the thread whose counters and partial records are used; SPOOL_ALL_THREADS
     uint64_t bad;  // records that were found damaged when the counters were read
     uint64_t most; // bitwise or of all counters; with --calls=yes, of all executions
+    double guessed; // spool_estimate(): the share of cycles that no window saw
     int fd;
     // To be freed.
     void *area[5];
@@ -147,6 +148,17 @@ struct spool_walk_block {
     uint32_t map, insns, bytes, hash;
 };
 bool spool_walk_block(const struct spool_file *s, struct spool_walk_block *b);
+
+// ---- spool_estimate.c ----
+
+// In a run whose core timed samples: makes the counters of cycles and mispredictions estimates.
+// Those of calls stay as they are (finish/sums/call_estimate.h). Else it does nothing.
+void spool_estimate(struct spool_file *s);
+// Whether the run is such a one.
+static inline bool spool_is_sampled(const struct spool_file *s)
+{
+    return (s->h->flags & SPOOL_F_CORE) && s->h->machine.sampling.interval;
+}
 
 // ---- spool_contexts.c ----
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "cli/base/util.h"
+#include "finish/sums/call_estimate.h"
 #include "quern/profile.h"
 #include "share/table.h"
 
@@ -53,6 +54,23 @@ struct spot {
     const struct symbols_body *body;
 };
 
+// A call whose cost is not known before those of all functions are.
+struct call {
+    struct spot spot;
+    struct quern_site to;
+    uint64_t calls, counts[EVENTS];
+};
+
+struct sampled {
+    int row[CALL_ESTIMATES + 1]; // of call_graph.event: Cy last; -1: the run does not count it
+    uint64_t plt[EVENTS];        // all costs in linkage tables
+    uint64_t (*self)[CALL_ESTIMATES]; // of functions of the profile, by number
+    size_t functions;
+    struct call *call; // the first of them are those in `estimate`
+    struct call_estimate *estimate;
+    size_t calls, room;
+};
+
 struct call_graph {
     const struct spool_file *s;
     struct places *places;
@@ -79,7 +97,8 @@ struct call_graph {
     // The sums of all costs so far, self and inclusive, and of calls.
     uint64_t sum[EVENTS + 1];
     struct finish_totals *totals;
-    uint64_t bad; // records that were left out
+    struct sampled *sampled; // of a run whose core timed samples
+    uint64_t bad;            // records that were left out
     int rc;
 };
 
@@ -499,12 +518,114 @@ static bool drop_damaged(struct call_graph *g, uint64_t *counts)
     return false;
 }
 
+// ---- Estimates ----
+
+static struct sampled *sampled_new(const struct call_graph *g)
+{
+    static const enum finish_event events[CALL_ESTIMATES + 1] = {
+        FINISH_CYBASE, FINISH_CYFRONT, FINISH_CYBAD, FINISH_CYMEM, FINISH_CYTLB,
+        FINISH_CYCORE, FINISH_BCM,     FINISH_BIM,   FINISH_BRM,   FINISH_CY,
+    };
+    struct sampled *s = xcalloc(1, sizeof(*s));
+
+    for (int k = 0; k <= CALL_ESTIMATES; k++) {
+        s->row[k] = -1;
+        for (size_t i = 0; i < g->n; i++)
+            if (finish_callgrind[g->event[i]].in == events[k])
+                s->row[k] = (int)i;
+    }
+    return s;
+}
+
+static void sampled_free(struct sampled *s)
+{
+    if (!s)
+        return;
+    free(s->self);
+    free(s->call);
+    free(s->estimate);
+    free(s);
+}
+
+static void know_function(struct sampled *s, uint32_t func)
+{
+    size_t room = s->functions ? s->functions : 1024;
+
+    if (func < s->functions)
+        return;
+    while (room <= func)
+        room *= 2;
+    s->self = xrealloc(s->self, room * sizeof(*s->self));
+    memset(s->self + s->functions, 0, (room - s->functions) * sizeof(*s->self));
+    s->functions = room;
+}
+
+static void sampled_self(struct sampled *s, uint32_t func, const uint64_t *counts)
+{
+    know_function(s, func);
+    for (int k = 0; k < CALL_ESTIMATES; k++)
+        if (s->row[k] >= 0)
+            s->self[func][k] += counts[s->row[k]];
+}
+
+// The estimated events of the costs that a call had in a linkage table: of those of all tables as
+// many as of the instructions there.
+static void sampled_plt(const struct call_graph *g, uint64_t *counts)
+{
+    const struct sampled *s = g->sampled;
+    uint64_t cycles = 0;
+
+    for (int k = 0; k < CALL_ESTIMATES; k++) {
+        uint64_t *to = s->row[k] < 0 ? NULL : &counts[s->row[k]];
+
+        if (!to)
+            continue;
+        *to = s->plt[0] ? (uint64_t)((unsigned __int128)s->plt[s->row[k]] * counts[0] / s->plt[0])
+                        : 0;
+        if (k < SPOOL_SAMPLED_CAUSES)
+            cycles += *to;
+    }
+    counts[s->row[CALL_ESTIMATES]] = cycles;
+}
+
+// A call, with what the windows saw of it.
+static void sampled_call(struct call_graph *g, const struct spool_edge *e, const struct call *c)
+{
+    struct sampled *s = g->sampled;
+    bool root = e->kind == SPOOL_EDGE_ROOT;
+    struct call_estimate *to;
+
+    if (s->calls == s->room) {
+        s->room = s->room ? s->room * 2 : 1024;
+        s->call = xrealloc(s->call, s->room * sizeof(*s->call));
+        s->estimate = xrealloc(s->estimate, s->room * sizeof(*s->estimate));
+    }
+    s->call[s->calls] = *c;
+    to = &s->estimate[s->calls++];
+    *to = (struct call_estimate){
+        .from = root ? CALL_ESTIMATE_NOBODY : c->spot.func,
+        .to = c->to.func,
+        .site = e->site,
+        .target = e->target,
+        .insns = c->counts[0],
+        .timed = c->counts[s->row[CALL_ESTIMATES]],
+    };
+    know_function(s, to->to);
+    if (!root)
+        know_function(s, to->from);
+    for (int k = 0; k < CALL_ESTIMATES; k++)
+        if (s->row[k] >= 0)
+            to->seen[k] = c->counts[s->row[k]];
+}
+
 // Self costs of an instruction, executed so often.
 static void add_cost(struct call_graph *g, const struct spot *spot, uint64_t executed,
                      const uint64_t *counts)
 {
     must(g, quern_profile_add_cost(g->p, &spot->at, counts, g->n));
     charge_bodies(g, spot, executed, counts);
+    if (g->sampled)
+        sampled_self(g->sampled, spot->func, counts);
 }
 
 void call_graph_add(struct call_graph *g, const struct spool_walk_insn *in)
@@ -575,18 +696,62 @@ static bool is_large(const struct call_graph *g, const struct spool_edge *e)
     return most >= FINISH_COUNT_MAX;
 }
 
+static void add_call(struct call_graph *g, const struct call *c)
+{
+    must(g, quern_profile_add_call(g->p, &c->spot.at, c->to.func, c->to.line, c->to.addr, c->calls,
+                                   c->counts, g->n));
+    charge_bodies(g, &c->spot, 0, c->counts);
+}
+
+static void sampled_end(struct call_graph *g)
+{
+    struct sampled *s = g->sampled;
+
+    call_estimate(s->estimate, s->calls, s->self, s->functions, &g->s->h->sampled,
+                  g->s->h->machine.core.width);
+    for (size_t i = 0; i < s->calls; i++) {
+        struct call *c = &s->call[i];
+        uint64_t *cycles = &c->counts[s->row[CALL_ESTIMATES]];
+
+        if (s->estimate[i].from == CALL_ESTIMATE_NOBODY)
+            continue;
+        *cycles = 0;
+        for (int k = 0; k < CALL_ESTIMATES; k++) {
+            if (s->row[k] >= 0)
+                c->counts[s->row[k]] = s->estimate[i].cost[k];
+            if (k < SPOOL_SAMPLED_CAUSES)
+                *cycles += s->estimate[i].cost[k];
+        }
+        add_call(g, c);
+    }
+}
+
+// What starts without a call.
+static void sampled_root(struct call_graph *g, const struct spool_edge *e)
+{
+    struct call c = { .to = site_of(g, e->target_map, e->target, e->to) };
+
+    take(g, g->s->counters + e->counter + 1, c.counts);
+    if (is_sound(g, c.counts, 0, INCLUSIVE_MAX))
+        sampled_call(g, e, &c);
+}
+
 static void add_edge(struct call_graph *g, const struct spool_edge *e)
 {
     const uint64_t *c = g->s->counters + e->counter;
     uint64_t counts[EVENTS], calls = c[0], target;
     struct quern_site to;
+    struct call call;
     struct spot spot;
     struct site *s;
     uint32_t map;
     size_t slot;
 
-    if (e->kind == SPOOL_EDGE_ROOT)
+    if (e->kind == SPOOL_EDGE_ROOT) {
+        if (g->sampled)
+            sampled_root(g, e);
         return;
+    }
     s = e->kind == SPOOL_EDGE_CALL ? site_find(g, e->site, e->site_map, &slot) : NULL;
     if (s) // c[0] may be negative: minus the executions that did not become calls
         calls += s->executed;
@@ -601,6 +766,8 @@ static void add_edge(struct call_graph *g, const struct spool_edge *e)
             g->bad++;
             memset(counts, 0, sizeof(counts));
         }
+        if (g->sampled)
+            sampled_plt(g, counts);
         for (size_t i = 0; i < g->n; i++)
             g->plt[i] -= counts[i];
         if (any(counts, g->n))
@@ -620,8 +787,12 @@ static void add_edge(struct call_graph *g, const struct spool_edge *e)
     // from one part of a function to another
     if (e->kind == SPOOL_EDGE_JUMP && to.func == spot.func)
         return;
-    must(g, quern_profile_add_call(g->p, &spot.at, to.func, to.line, to.addr, calls, counts, g->n));
-    charge_bodies(g, &spot, 0, counts);
+    call = (struct call){ .spot = spot, .to = to, .calls = calls };
+    memcpy(call.counts, counts, sizeof(counts));
+    if (g->sampled)
+        sampled_call(g, e, &call);
+    else
+        add_call(g, &call);
 }
 
 // The events of a system call are a cost of the instruction that made it.
@@ -690,6 +861,8 @@ struct call_graph *call_graph_new(const struct spool_file *s, struct places *pla
         g->event[g->n++] = (int)i;
     }
     must(g, quern_profile_set_events(g->p, names, g->n));
+    if (spool_is_sampled(s))
+        g->sampled = sampled_new(g);
     g->object = xcalloc(s->maps_used + 1, sizeof(*g->object));
     g->context = xcalloc(s->edges_used + 2, sizeof(*g->context));
     find_starts(g);
@@ -706,12 +879,16 @@ uint32_t call_graph_file(const struct call_graph *g, uint32_t map, uint64_t pc,
 
 int call_graph_finish(struct call_graph *g)
 {
+    if (g->sampled)
+        memcpy(g->sampled->plt, g->plt, sizeof(g->plt));
     // Unusually large ones come last: they may be damaged, and must not displace others.
     for (int large = 0; large < 2; large++)
         for (size_t i = 0; i < g->s->edges_used; i++)
             if (usable(g, edge_at(g, i)) && !spool_edge_is_jump(edge_at(g, i)->kind) &&
                 is_large(g, edge_at(g, i)) == large)
                 add_edge(g, edge_at(g, i));
+    if (g->sampled)
+        sampled_end(g);
     for (size_t i = 0; i < g->s->edges_used; i++)
         if (edge_at(g, i)->kind == SPOOL_EDGE_SYSCALL)
             add_syscall(g, edge_at(g, i));
@@ -746,6 +923,7 @@ void call_graph_free(struct call_graph *g)
     free(g->site_table.slot);
     free(g->plt_target);
     free(g->plt_table.slot);
+    sampled_free(g->sampled);
     free(g->inlining);
     free(g->inlining_table.slot);
     free(g);
