@@ -171,7 +171,12 @@ enum spool_filling {
 };
 
 // Which instructions a core times, in numbers of instructions: the first ones, then a window in
-// each interval, before which it runs in, and the predictor learns. interval 0: all of them.
+// each interval, before which it runs in, and the predictor learns. The first intervals are shorter:
+// a tenth of what has been executed. interval 0: all of them.
+//
+// Data and code that missed L1 have a latency: that of the level where they are (L2, LL, memory), in
+// cycles. By the misses of an instruction it is known exactly how long those of all its executions
+// are; counters behind those of the causes have how long those of its timed executions are.
 //
 // Where not all are timed the counter of Cy has how many instructions an instruction's timed
 // executions stand for, each by the interval's length over the window's; those of its causes have
@@ -729,7 +734,8 @@ struct spool_code_part {
 //   BC, or REP with F_REP_CACHEGRIND, with branch simulation: Bcm
 //   BI with branch simulation: Bim
 //   RET with branch simulation by a predictor of today: Brm
-//   all but those that are stepped, with a core: Cy and its six causes
+//   all but those that are stepped, with a core: Cy, its six causes, and two counters that are no
+//     events: where not all are timed, latencies of data and code (struct spool_sampling)
 struct spool_counters {
     uint32_t rep_ir, rep_bc; // index relative to the instruction's first counter; ~0u where absent
     uint32_t i1mr;           // the misses of the further levels follow it, as in events.def
@@ -770,6 +776,7 @@ static inline uint32_t spool_ref_place(enum spool_ref kind, enum spool_event e, 
 }
 
 #define SPOOL_CY_EVENTS 7u // Cy and its causes
+enum { SPOOL_LATENCY_DATA, SPOOL_LATENCY_CODE, SPOOL_LATENCIES };
 
 static inline uint32_t spool_ref_counters(enum spool_ref kind, uint64_t run_flags)
 {
@@ -812,7 +819,7 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
         c.brm = c.count++;
     if ((run_flags & SPOOL_F_CORE) && !(in.flags & SPOOL_I_STEPPED)) {
         c.cy = c.count;
-        c.count += SPOOL_CY_EVENTS;
+        c.count += SPOOL_CY_EVENTS + SPOOL_LATENCIES;
     }
     return c;
 }

@@ -181,17 +181,30 @@ static void fetch(struct core *c, struct flow *f)
     }
 }
 
-static void another_line(struct core *c, uint64_t line)
+// Whether its micro-ops are in the cache; they are, from now on.
+static bool is_cached(struct core *c, uint64_t line)
 {
     uint32_t sets = c->m->cached_lines / UNITS_WAYS;
-    bool decoding = !units_known(c->cached, sets, (uint32_t)line + 1, (uint32_t)line);
 
     c->line = line;
+    return units_known(c->cached, sets, (uint32_t)line + 1, (uint32_t)line);
+}
+
+static void another_line(struct core *c, uint64_t line)
+{
+    bool decoding = !is_cached(c, line);
+
     if (decoding || c->decoding) { // a cycle to change over
         c->front++;
         c->front_used = c->front_bytes = 0;
     }
     c->decoding = decoding;
+}
+
+void core_learn_line(struct core *c, uint64_t addr)
+{
+    if (addr / CORE_LINE != c->line)
+        c->decoding = !is_cached(c, addr / CORE_LINE);
 }
 
 // c->front: the cycle in which its micro-ops are in the queue.
@@ -552,14 +565,24 @@ static void retire(struct core *c, struct flow *f, uint64_t parts[CORE_CAUSES])
 
 // ---- Branches ----
 
+// Whether its target is known; it is, from now on. By the low half of its address, which is all that
+// core_learn_branch() gets.
+static bool has_target(struct core *c, uint32_t pc)
+{
+    return units_known(c->target, c->m->targets / UNITS_WAYS, pc + 1, pc >> 1);
+}
+
+void core_learn_branch(struct core *c, uint32_t pc)
+{
+    has_target(c, pc);
+}
+
 static void branch(struct core *c, const struct flow *f)
 {
     const struct core_exec *e = f->e;
-    uint32_t key = (uint32_t)(e->pc ^ e->pc >> 32) + 1;
-    uint32_t sets = c->m->targets / UNITS_WAYS;
 
     if (e->taken) {
-        bool known = units_known(c->target, sets, key, (uint32_t)(e->pc >> 1));
+        bool known = has_target(c, (uint32_t)e->pc);
 
         c->front += c->m->taken;
         c->front_used = c->front_bytes = 0;

@@ -377,9 +377,10 @@ static const struct option rows[] = {
       "flush the code cache after N translations, then repeatedly, a little later each time",
       OPTION_NUMBER, OPTION_DEBUG, FIELD(stress_flush), .max = UINT32_MAX },
     { "--core-sampling", "=FIRST,INTERVAL,WINDOW,RUN-IN,LEARN",
-      "the instructions that a machine's core times: the first ones; of each INTERVAL so many, "
+      "the instructions that a machine's core times: the first ones; then a window of each INTERVAL "
+      "(at first of a tenth of what has been executed), "
       "before which it runs in, and before that the predictor learns "
-      "[200000,1000000,20000,1000,50000]",
+      "[1000000,1000000,10000,2000,200000]",
       OPTION_CALL, OPTION_DEBUG, FIELD(sampling), .call = sampling },
     { "--dump-counts", "=FILE",
       "write the executions of every instruction address (%p, %q{VAR}, %%)",

@@ -79,6 +79,19 @@ char *run_spool_desc(const struct run_caches *c)
     return s;
 }
 
+static char *describe(const struct run_options *o)
+{
+    char *caches = run_spool_desc(&o->caches), *all;
+    const struct spool_sampling *s = &o->sampling;
+
+    if (!(o->flags & SPOOL_F_CORE) || !s->interval)
+        return caches;
+    all = xasprintf("%s\nSampling:         the first %u instructions, then %u of each %u", caches,
+                    s->first, s->window, s->interval);
+    free(caches);
+    return all;
+}
+
 static struct spool_geometry pages_of(const struct machine_tlb *t)
 {
     return (struct spool_geometry){ t->entries * 4096, t->ways, 4096 };
@@ -266,7 +279,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     clock_gettime(CLOCK_REALTIME, &now);
     h->start_time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     cmd = join(in->program->argv);
-    desc = run_spool_desc(&o->caches);
+    desc = describe(o);
     cwd = util_cwd();
     h->s_cmd = text_add(&t, cmd);
     h->s_program = text_add(&t, in->program->path);

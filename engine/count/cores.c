@@ -17,9 +17,9 @@
 #define AHEAD 64u
 
 struct cores {
-    struct core core;
+    struct core *core; // of this thread; with --serialize-threads, of all
     // Sampling. All are numbers of instructions.
-    u64 interval; // number of the interval
+    u64 executed; // up to the interval's end
     u32 rest;     // of the interval, after its window
     u32 weight;   // of a timed one
     struct spool_sampled sums; // of the window, not in the spool yet
@@ -45,23 +45,39 @@ static void begin_phase(struct thread *t, enum cores_phase phase, u32 insns)
 
 // Where the zone of an interval begins: at random, always alike. A program that does the same thing
 // every so many instructions would otherwise show the same part of it in all windows.
-static u32 place_in(u64 interval, u32 room)
+static u32 place_in(u64 begin, u32 room)
 {
-    u64 h = (interval + 1) * 0x9e3779b97f4a7c15ul;
+    u64 h = (begin + 1) * 0x9e3779b97f4a7c15ul;
 
     h = (h ^ h >> 32) * 0xd6e8feb86659fd93ul;
     return room ? (u32)((h ^ h >> 32) % room) : 0;
 }
 
+// The next interval: a tenth of what has been executed, so that short programs are seen as well as
+// long ones, in whole windows.
+static u32 length(const struct cores *c)
+{
+    const struct spool_sampling *s = &spool->machine.sampling;
+    u32 least = s->window + s->run_in + s->learn;
+    u64 n = c->executed / 10;
+
+    if (n < least)
+        n = least;
+    n += s->window - 1;
+    n -= n % s->window;
+    return n < s->interval ? (u32)n : s->interval;
+}
+
 static void begin_interval(struct thread *t, struct cores *c)
 {
     const struct spool_sampling *s = &spool->machine.sampling;
-    u32 room = s->interval - s->window - s->run_in - s->learn;
-    u32 at = place_in(c->interval++, room + 1);
+    u32 n = length(c), room = n - s->window - s->run_in - s->learn;
+    u32 at = place_in(c->executed, room + 1);
 
     begin_phase(t, CORES_OFF, c->rest + at);
+    c->executed += n;
     c->rest = room - at;
-    c->weight = s->interval / s->window;
+    c->weight = n / s->window;
 }
 
 // The window's sums; another thread's may be added at the same time.
@@ -97,30 +113,42 @@ static void next_phase(struct thread *t, struct cores *c)
     }
 }
 
-static void begin(struct thread *t, struct cores *c)
+// A core that has executed nothing; old: memory of an earlier one, or NULL.
+static struct core *make_core(struct core *old)
 {
-    core_init(&c->core, &spool->machine.core);
-    c->weight = 1;
-    begin_phase(t, CORES_TIMED, spool->machine.sampling.first);
+    if (old)
+        sys_madvise((u64)old, PAGE_UP(sizeof(*old)), MADV_DONTNEED);
+    else
+        old = heap_large(sizeof(*old));
+    core_init(old, &spool->machine.core);
+    return old;
 }
 
 void cores_thread_init(struct thread *t)
 {
-    static struct cores *serial;
+    static struct core *serial;
+    struct core *core;
 
     if (!tb_config.core)
         return;
-    if (serial) {
-        t->cores = serial;
-        return;
-    }
     if (!t->cores)
         t->cores = heap_large(sizeof(*t->cores));
-    else
-        sys_madvise((u64)t->cores, PAGE_UP(sizeof(*t->cores)), MADV_DONTNEED);
-    begin(t, t->cores);
+    core = serial ? serial : make_core(t->cores->core);
+    *t->cores = (struct cores){ .core = core, .weight = 1, .executed = spool->machine.sampling.first };
+    begin_phase(t, CORES_TIMED, spool->machine.sampling.first);
     if (spool->flags & SPOOL_F_SERIALIZE)
-        serial = t->cores;
+        serial = core;
+}
+
+void cores_learn_fetch(struct thread *t, u64 pc, u32 bytes)
+{
+    core_learn_line(t->cores->core, pc);
+    core_learn_line(t->cores->core, pc + bytes - 1);
+}
+
+void cores_learn_branch(struct thread *t, u32 pc)
+{
+    core_learn_branch(t->cores->core, pc);
 }
 
 void cores_weigh_branch(struct thread *t, u32 counter, enum cores_branch_kind kind, bool missed)
@@ -136,11 +164,22 @@ void cores_weigh_branch(struct thread *t, u32 counter, enum cores_branch_kind ki
     calls_count(t, counter, c->weight);
 }
 
-// The cycles of an instruction whose executions stand for others, in parts.
+// The latencies of an execution's data and code, and its cycles in parts; it stands for others.
 static void count_parts(struct thread *t, struct cores *c, const u64 parts[CORE_CAUSES])
 {
+    const struct core_machine *m = &spool->machine.core;
+    const u16 latency[] = {
+        [CORE_AT_L1] = 0, [CORE_AT_L2] = m->l2, [CORE_AT_LL] = m->ll, [CORE_AT_MEMORY] = m->memory
+    };
+    u64 *own = t->misses + c->now.counter + SPOOL_CY_EVENTS, sum = 0;
+
     if (t->core_phase != CORES_TIMED)
         return;
+    for (u32 i = 0; i < c->exec.refs; i++)
+        sum += latency[c->ref[i].level];
+    own[SPOOL_LATENCY_DATA] += sum * c->weight;
+    if (c->exec.fetches)
+        own[SPOOL_LATENCY_CODE] += latency[c->exec.level] * c->weight;
     for (u32 i = 0; i < CORE_CAUSES; i++) {
         if (!parts[i])
             continue;
@@ -153,7 +192,7 @@ static void count_cycles(struct thread *t, struct cores *c, const u64 parts[CORE
 {
     u64 cycles[CORE_CAUSES], all = 0;
 
-    core_cycles(&c->core, parts, cycles);
+    core_cycles(c->core, parts, cycles);
     for (u32 i = 0; i < CORE_CAUSES; i++) {
         if (cycles[i])
             calls_count(t, c->now.counter + 1 + i, cycles[i]);
@@ -167,13 +206,13 @@ static void run(struct thread *t, struct cores *c)
 {
     u64 parts[CORE_CAUSES];
 
-    core_run(&c->core, &c->exec, parts);
+    core_run(c->core, &c->exec, parts);
     if (tb_config.sampled)
         count_parts(t, c, parts);
     else
         count_cycles(t, c, parts);
     for (u32 i = 0; i < c->aheads; i++)
-        core_ahead(&c->core, c->ahead[i].addr, (enum core_level)c->ahead[i].level);
+        core_ahead(c->core, c->ahead[i].addr, (enum core_level)c->ahead[i].level);
     c->aheads = 0;
     c->exec.refs = 0;
     c->exec.fetches = false;
@@ -190,10 +229,14 @@ void cores_end(struct thread *t)
 }
 
 // An instruction begins. Whether the core executes it.
-static bool is_timed(struct thread *t, struct cores *c)
+static bool is_timed(struct thread *t, struct cores *c, const struct cores_insn *i)
 {
-    while (t->core_left == -CORES_MARGIN)
+    while (t->core_left == -CORES_MARGIN) {
         next_phase(t, c);
+        // Whether a fetch has been said depends on how the program was recorded.
+        if (t->core_phase == CORES_LEARN)
+            core_learn_line(c->core, i->pc);
+    }
     t->core_left--;
     return t->core_phase >= CORES_RUN_IN;
 }
@@ -203,7 +246,7 @@ void cores_begin(struct thread *t, const struct cores_insn *i)
     struct cores *c = t->cores;
 
     cores_end(t);
-    if (tb_config.sampled && !is_timed(t, c))
+    if (tb_config.sampled && !is_timed(t, c, i))
         return;
     c->now = *i;
     c->open = true;

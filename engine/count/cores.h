@@ -29,13 +29,15 @@ enum cores_phase {
     CORES_TIMED,  // counted
 };
 
-// Routines replay no record that may be beyond CORES_OFF: more than the instructions of a record.
+// Routines replay no record that may be beyond a phase: more than the instructions of a record.
 #define CORES_MARGIN 256
 
-// Whether records are to be interpreted.
+// Whether records are to be interpreted. Routines have branches seen by a predictor of today alone.
 static inline bool cores_interpreted(const struct thread *t)
 {
-    return !tb_config.sampled || t->core_phase != CORES_OFF || t->core_left < 0;
+    u32 last = tb_config.predictor ? CORES_LEARN : CORES_OFF;
+
+    return !tb_config.sampled || t->core_phase > last || t->core_left < 0;
 }
 
 // Whether the predictor sees branches.
@@ -57,7 +59,12 @@ static inline void cores_count_branch(struct thread *t, u32 counter, enum cores_
         calls_count(t, counter, 1);
 }
 
-// n instructions are replayed, all of them in CORES_OFF.
+// In CORES_LEARN the front end learns, too: of the fetch of an instruction, and of a taken branch,
+// by the low half of its address. A fetch of the line that was fetched last changes nothing.
+void cores_learn_fetch(struct thread *t, u64 pc, u32 bytes);
+void cores_learn_branch(struct thread *t, u32 pc);
+
+// n instructions are replayed, all of them in a phase for routines.
 static inline void cores_skip(struct thread *t, u32 n)
 {
     t->core_left -= n;

@@ -28,6 +28,12 @@ static void ref(struct thread *t, const struct record_op *o, const u64 *slot, bo
     caches_dref(t, addr, sim_clip(o->size, tb_config.min_line), o->counter);
 }
 
+static void learn_branch(struct thread *t, u64 pc)
+{
+    if (tb_config.sampled && t->core_phase == CORES_LEARN)
+        cores_learn_branch(t, (u32)pc);
+}
+
 static void conditional(struct thread *t, u64 pc, bool taken, u32 counter)
 {
     bool missed;
@@ -36,6 +42,8 @@ static void conditional(struct thread *t, u64 pc, bool taken, u32 counter)
     missed = caches_branch(t, pc, taken, counter);
     if (tb_config.core)
         cores_branch(t, taken, missed);
+    if (taken)
+        learn_branch(t, pc);
 }
 
 void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
@@ -48,6 +56,7 @@ void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
     cores_count_branch(t, counter, branch & CACHES_RETURN ? CORES_BRM : CORES_BIM, missed);
     if (tb_config.core)
         cores_branch(t, true, missed);
+    learn_branch(t, branch);
 }
 
 void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u64 target)
@@ -69,6 +78,13 @@ static void fetch(struct thread *t, const struct record_op *o)
         caches_i1_missed(t, o->add, o->bytes, o->counter);
     if (tb_config.core)
         cores_fetch(t, missed);
+    if (tb_config.sampled && t->core_phase == CORES_LEARN)
+        cores_learn_fetch(t, o->add, o->bytes);
+}
+
+void interpret_learn_fetch(struct thread *t, const struct record_op *o)
+{
+    cores_learn_fetch(t, o->add, o->bytes);
 }
 
 void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, bool undone)
@@ -93,8 +109,10 @@ void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, 
             interpret_joint(t, o, o->way == RECORD_JOINT_TAKEN, o->first | (u64)o->last << 32);
         break;
     case RECORD_CALL:
-        if (!undone)
-            caches_indirect(t, o->add, 0);
+        if (undone)
+            break;
+        caches_indirect(t, o->add, 0);
+        learn_branch(t, o->add);
         break;
     case RECORD_SAME: reftrace_fetch(o->add, o->bytes, undone); break;
     }
@@ -183,6 +201,8 @@ void interpret_i1(struct thread *t, u32 counter, u32 id, u64 pc)
 void interpret_cond(struct thread *t, u32 counter, u32 taken, u64 pc)
 {
     caches_branch(t, pc, taken != 0, counter);
+    if (taken)
+        learn_branch(t, pc);
 }
 
 void interpret_target(struct thread *t, u32 counter, u64 pc, u64 target)

@@ -20,6 +20,9 @@ void interpret_i1(struct thread *t, u32 counter, u32 id, u64 pc);
 void interpret_cond(struct thread *t, u32 counter, u32 taken, u64 pc);
 void interpret_target(struct thread *t, u32 counter, u64 pc, u64 target);
 
+// In CORES_LEARN: the fetch o.
+void interpret_learn_fetch(struct thread *t, const struct record_op *o);
+
 // With a core: the instructions of a record below `end`, with those of its first nops ops that are
 // theirs. The last one is timed when the next one begins, or by cores_end().
 void interpret_timed(struct thread *t, const struct record_block *b, u32 nops, u32 end,

@@ -13,7 +13,7 @@
     .intel_syntax noprefix
     .text
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
-    .globl routine_to_cond, routine_to_indirect
+    .globl routine_to_cond, routine_to_indirect, routine_to_learn
     .globl routine_to_ll, routine_to_cold
 
     .macro STATE_OUT
@@ -109,6 +109,14 @@ routine_to_cond: // called. rax: address of a conditional branch; edx: taken; es
     .type routine_to_indirect, @function
 routine_to_indirect: // called. rax: target; rdx: address of an indirect branch; esi: counter
     CALL_WITH_ADDRESS interpret_target
+    ret
+
+    .type routine_to_learn, @function
+routine_to_learn: // called. esi: offset of the struct record_op of a fetch in the area
+    mov rdi, r12
+    add rsi, r14
+    call interpret_learn_fetch
+    TABLES
     ret
 
     .type routine_to_op, @function

@@ -32,13 +32,14 @@
 #define R13       13u
 #define R14       14u
 #define R15       15u
-#define COLD_MAX  (2 * RECORD_OPS_MAX + 4 + 4 * RECORD_SIDES_MAX) // also for groups and sides
+#define COLD_MAX  (3 * RECORD_OPS_MAX + 4 + 4 * RECORD_SIDES_MAX) // also for groups and sides
 #define NEAR_SETS 64u                                       // more than the lines of a block
 #define PREFETCH  1024 // bytes of records that are prefetched from another processor's cache
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
+extern const char routine_to_learn[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -51,6 +52,10 @@ enum part_kind {
     PART_OP,
     PART_BRANCH,
     PART_INDIRECT,
+    PART_LEARN,
+    PART_LEARN_FETCH,
+    PART_LEARN_TARGET,
+    PART_PHASE,
     PART_SIDE,
     PART_SETTLED
 };
@@ -313,11 +318,24 @@ static void stamp_line(struct maker *m, u32 reg)
     x86_mov(&m->code, MEM_X(R12, reg, 3, TA_I1_STAMPS - 8), R_RBP);
 }
 
+// What a phase of learning does instead of going on at the label.
+static struct part *learn(struct maker *m, enum part_kind kind)
+{
+    struct part *p;
+
+    x86_cmp8_mi(&m->code, MEM(R12, TH_CORE_PHASE), CORES_OFF);
+    p = new_part(m, kind, x86_jcc(&m->code, CC_NE));
+    p->back = x86_here(&m->code);
+    return p;
+}
+
 static void fetch(struct maker *m, const struct record_op *o)
 {
     bool begins = m->line == 0, both = o->first != m->line && o->last != o->first;
     struct part *p;
 
+    if (tb_config.sampled && tb_config.predictor)
+        learn(m, PART_LEARN_FETCH)->op = o;
     if (!begins && (tb_config.i1_sets < NEAR_SETS || (o->way && !m->ticked)))
         tick(m);
     m->line = o->last;
@@ -501,18 +519,51 @@ static u32 refs(struct maker *m, const struct record_op *o)
 
 // -- the end of a record --
 
+static void call_target(struct maker *m, u64 branch, u32 counter)
+{
+    struct x86 *a = &m->code;
+
+    x86_mov_imm(a, R_RDX, branch);
+    x86_mov_imm(a, R_RSI, counter);
+    x86_fix(a, x86_call(a), (u64)routine_to_indirect);
+}
+
+static void call_cond(struct maker *m, u64 branch, u32 counter, bool taken)
+{
+    struct x86 *a = &m->code;
+
+    x86_mov_imm(a, R_RAX, branch);
+    x86_mov_imm(a, R_RDX, taken);
+    x86_mov_imm(a, R_RSI, counter);
+    x86_fix(a, x86_call(a), (u64)routine_to_cond);
+    x86_mov32(a, R_RAX, MEM(R_RBX, 0)); // after a record: the next id
+}
+
+// With samples the predictor sees a branch only in CORES_LEARN.
+static void learn_branch(struct maker *m, enum part_kind kind, u64 branch, u32 counter, bool taken)
+{
+    struct part *p;
+
+    if (!tb_config.predictor)
+        return;
+    p = learn(m, kind);
+    p->branch = branch;
+    p->counter = counter;
+    p->taken = taken;
+}
+
 // The target is in rax.
 static void predict_target(struct maker *m, u64 branch, u32 counter)
 {
     struct x86 *a = &m->code;
     struct part *p;
 
-    if (tb_config.sampled) // it sees no branches here
+    if (tb_config.sampled) {
+        learn_branch(m, PART_LEARN_TARGET, branch, counter, true);
         return;
+    }
     if (tb_config.predictor) {
-        x86_mov_imm(a, R_RDX, branch);
-        x86_mov_imm(a, R_RSI, counter);
-        x86_fix(a, x86_call(a), (u64)routine_to_indirect);
+        call_target(m, branch, counter);
         return;
     }
     x86_cmp(a, R_RAX, MEM(R12, TA_BTAC + (s64)(branch & 511) * 8));
@@ -532,14 +583,12 @@ static void predict(struct maker *m, u64 branch, u32 counter, bool taken)
     struct x86 *a = &m->code;
     struct part *p;
 
-    if (tb_config.sampled)
+    if (tb_config.sampled) {
+        learn_branch(m, PART_LEARN, branch, counter, taken);
         return;
+    }
     if (tb_config.predictor) {
-        x86_mov_imm(a, R_RAX, branch);
-        x86_mov_imm(a, R_RDX, taken);
-        x86_mov_imm(a, R_RSI, counter);
-        x86_fix(a, x86_call(a), (u64)routine_to_cond);
-        x86_mov32(a, R_RAX, MEM(R_RBX, 0)); // after a record: the next id
+        call_cond(m, branch, counter, taken);
         return;
     }
     x86_cmp8_mi(a, branch_counter(branch), taken ? 3 : 0);
@@ -686,6 +735,30 @@ static void stack_behind(struct maker *m, const struct record_side *e)
     }
 }
 
+// Near the end of a phase the records that follow are interpreted.
+static void count_insns(struct maker *m, const struct record_side *e)
+{
+    bool whole = e->nops == m->block->nops;
+    struct x86_label ended;
+
+    x86_add_mi(&m->code, MEM(R12, TH_CORE_LEFT), 0u - interpret_insns(m->block, e->nops));
+    ended = x86_jcc(&m->code, CC_S);
+    if (whole && m->block->tail == RECORD_COND)
+        new_part(m, PART_PHASE, ended);
+    else
+        x86_fix(&m->code, ended, (u64)routine_exit);
+}
+
+// The branch at the record's end has not been predicted.
+static void part_phase(struct maker *m)
+{
+    struct x86 *a = &m->code;
+
+    x86_mov_imm(a, R_RCX, (u64)m->block);
+    x86_mov(a, MEM(R12, offsetof(struct thread, record_tail)), R_RCX);
+    x86_fix(a, x86_jmp(a), (u64)routine_exit);
+}
+
 // Skips the record; eax := the next id.
 static void skip_record(struct maker *m, const struct record_side *e)
 {
@@ -697,10 +770,8 @@ static void skip_record(struct maker *m, const struct record_side *e)
         x86_prefetcht0_m(a, MEM(R_RBX, e->slots * 8 + PREFETCH));
     x86_lea(a, R_RBX, MEM(R_RBX, e->slots * 8));
     x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
-    if (tb_config.sampled) {
-        x86_add_mi(a, MEM(R12, TH_CORE_LEFT), 0u - interpret_insns(m->block, e->nops));
-        x86_fix(a, x86_jcc(a, CC_S), (u64)routine_exit);
-    }
+    if (tb_config.sampled)
+        count_insns(m, e);
 }
 
 static void begin_tail(struct maker *m, u32 links)
@@ -937,6 +1008,13 @@ static void emit_part(struct maker *m, const struct part *p)
         break;
     case PART_OP: part_op(m, p); break;
     case PART_BRANCH: part_branch(m, p); break;
+    case PART_LEARN: call_cond(m, p->branch, p->counter, p->taken); break;
+    case PART_LEARN_FETCH:
+        x86_mov_imm(a, R_RSI, offset_of(p->op));
+        x86_fix(a, x86_call(a), (u64)routine_to_learn);
+        break;
+    case PART_LEARN_TARGET: call_target(m, p->branch, p->counter); break;
+    case PART_PHASE: part_phase(m); return;
     case PART_SIDE: part_side(m, p); return;
     case PART_SETTLED: settled(m, p); return;
     case PART_INDIRECT:

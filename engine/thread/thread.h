@@ -112,6 +112,7 @@
 #define TH_CALLS_LATE 0x208
 #define TH_CLIENT_SEL 0x210
 #define TH_CORE_LEFT  0x218
+#define TH_CORE_PHASE 0x220
 
 // The path of a system call (TA_SLOW_TABLE): straight to the kernel, to C, or to the kernel unless
 // the condition beside it is true. "Watched": a name that the engine may have to handle.
@@ -277,6 +278,7 @@ _Static_assert(offsetof(struct thread, calls_base) == TH_CALLS_BASE, "asm offset
 _Static_assert(offsetof(struct thread, calls_late) == TH_CALLS_LATE, "asm offset");
 _Static_assert(offsetof(struct thread, client_gs) == TH_CLIENT_SEL, "asm offset");
 _Static_assert(offsetof(struct thread, core_left) == TH_CORE_LEFT, "asm offset");
+_Static_assert(offsetof(struct thread, core_phase) == TH_CORE_PHASE, "asm offset");
 
 // The client's stack pointer, and argument i (0 to 5) of the system call that its registers hold.
 // Layers that need no other register do not depend on the architecture: see engine/README.md.

@@ -106,6 +106,17 @@ static void say_unnamed(FILE *f, const struct spool_file *s, const struct finish
                    s->h->pid, share * 100, remedy(s));
 }
 
+static void say_guessed(FILE *f, const struct spool_file *s)
+{
+    const double least = 0.01;
+
+    if (s->guessed >= least)
+        text_print(f,
+                   "==%d== %.1f%% of the cycles are of code of which no sample was timed: averages "
+                   "of the code around it\n",
+                   s->h->pid, s->guessed * 100);
+}
+
 static void say_native(FILE *f, const struct spool_file *s)
 {
     const char *first = spool_file_text(s, s->h->s_native);
@@ -149,6 +160,7 @@ void advice_print(FILE *f, const struct spool_file *s, const char *output,
         return;
     say_native(lines, s);
     say_unnamed(lines, s, totals);
+    say_guessed(lines, s);
     if (replaced)
         say_replaced(lines, s, output);
     if (isatty(STDERR_FILENO))

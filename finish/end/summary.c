@@ -131,6 +131,16 @@ static void print_caches(const struct layout *l, const uint64_t *c, bool has_l2)
     print_level(l, ll_names, has_l2 ? l2 : l1, ll, all);
 }
 
+static void print_sampling(const struct layout *l, const struct spool_sampling *s)
+{
+    char first[32], window[32], interval[32];
+
+    fprintf(l->f, "==%d== Cycles and mispredictions are estimates: timed were the first %s "
+                  "instructions,\n==%d== then %s of each %s\n",
+            l->pid, util_commas(first, s->first), l->pid, util_commas(window, s->window),
+            util_commas(interval, s->interval));
+}
+
 static void print_cycles(const struct layout *l, const uint64_t *c)
 {
     char count[32], share[64];
@@ -186,6 +196,8 @@ void summary_print(FILE *f, const struct spool_header *h, const uint64_t *c)
     }
     if (h->flags & SPOOL_F_CORE)
         print_cycles(&l, c);
+    if ((h->flags & SPOOL_F_CORE) && h->machine.sampling.interval)
+        print_sampling(&l, &h->machine.sampling);
 }
 
 void summary_collected(FILE *f, const struct spool_header *h, const uint64_t *c)

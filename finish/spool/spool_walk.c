@@ -60,6 +60,8 @@ static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uin
     put_event(shape, at.brm, FINISH_BRM);
     for (uint32_t i = 0; at.cy != ~0u && i < SPOOL_CY_EVENTS; i++)
         put_event(shape, at.cy + i, finish_event_of((enum spool_event)(SPOOL_E_CY + i)));
+    for (uint32_t i = 0; at.cy != ~0u && i < SPOOL_LATENCIES; i++) // spool_estimate() clears them
+        put_event(shape, at.cy + SPOOL_CY_EVENTS + i, FINISH_CY);
     put_ref(shape, at.i1mr, SPOOL_REF_FETCH, flags);
     put_ref(shape, at.d1mr, SPOOL_REF_READ, flags);
     put_ref(shape, at.d1mw, SPOOL_REF_WRITE, flags);

@@ -43,4 +43,12 @@ void cores_end(struct thread *t)
     (void)t;
 }
 
+void cores_weigh_branch(struct thread *t, u32 counter, enum cores_branch_kind kind, bool missed)
+{
+    (void)t;
+    (void)counter;
+    (void)kind;
+    (void)missed;
+}
+
 #endif

@@ -13,8 +13,10 @@
 
 #include "engine/base/heap.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/caches.h"
 #include "engine/count/cores.h"
 #include "engine/count/levels.h"
+#include "engine/count/ll.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -43,6 +45,20 @@ void calls_counted(struct thread *t, u32 counter, u64 n)
     fail();
 }
 
+static u32 drained, begun;
+
+void ll_drain(struct thread *t)
+{
+    assert_int_equal(t->core_phase, CORES_LEARN);
+    drained++;
+}
+
+void caches_branches_begin(struct thread *t)
+{
+    assert_int_equal(t->core_phase, CORES_OFF);
+    begun++;
+}
+
 const struct levels_found *levels_found(const struct thread *t)
 {
     (void)t;
@@ -59,8 +75,8 @@ void core_init(struct core *c, const struct core_machine *m)
 void core_run(struct core *c, const struct core_exec *e, u64 parts[CORE_CAUSES])
 {
     (void)c;
-    ran[runs] = *e;
-    memcpy(refs[runs++], e->ref, e->refs * sizeof(*e->ref));
+    ran[runs % 10] = *e;
+    memcpy(refs[runs++ % 10], e->ref, e->refs * sizeof(*e->ref));
     for (u32 i = 0; i < CORE_CAUSES; i++)
         parts[i] = i;
 }
@@ -261,8 +277,142 @@ static void test_threads(void **state)
     assert_int_equal(inits, 3);
     one.cores = two.cores = NULL;
     begin(SPOOL_F_SERIALIZE);
+    assert_int_equal(inits, 1); // of the core of both
+    cores_thread_init(&two);    // another thread has its slot: the core goes on
     assert_int_equal(inits, 1);
-    assert_ptr_equal(one.cores, two.cores);
+}
+
+// The first 10,000; then of each 1000 a window of 20 behind 5 and 100, at places that are random, but
+// the same ones each time. An instruction of a window stands for 1000 / 20 others.
+static void test_sampling(void **state)
+{
+    static u8 phase[2][10000 + 4000];
+    struct cores_insn plain = insn(0, false);
+
+    (void)state;
+    for (u32 again = 0; again < 2; again++) {
+        begin(0);
+        tb_config.sampled = true;
+        header.machine.sampling = (struct spool_sampling){
+            .first = 10000, .interval = 1000, .window = 20, .run_in = 5, .learn = 100
+        };
+        cores_thread_init(&one);
+        drained = begun = 0;
+        for (u32 i = 0; i < sizeof(phase[0]); i++) {
+            runs = 0;
+            cores_begin(&one, &plain);
+            phase[again][i] = (u8)one.core_phase;
+            assert_int_equal(runs, i && phase[again][i - 1] >= CORES_RUN_IN);
+            assert_int_equal(cores_predicted(&one), one.core_phase != CORES_OFF);
+        }
+    }
+    assert_memory_equal(phase[0], phase[1], sizeof(phase[0]));
+    for (u32 i = 0; i < 10000; i++)
+        assert_int_equal(phase[0][i], CORES_TIMED);
+    for (u32 k = 0; k < 4; k++) {
+        const u8 *p = phase[0] + 10000 + 1000 * k;
+        u32 n = 0;
+
+        while (p[n] == CORES_OFF)
+            n++;
+        for (u32 i = 0; i < 100; i++)
+            assert_int_equal(p[n++], CORES_LEARN);
+        for (u32 i = 0; i < 5; i++)
+            assert_int_equal(p[n++], CORES_RUN_IN);
+        for (u32 i = 0; i < 20; i++)
+            assert_int_equal(p[n++], CORES_TIMED);
+        while (n < 1000)
+            assert_int_equal(p[n++], CORES_OFF);
+    }
+    assert_int_equal(begun, 4);
+    assert_int_equal(drained, 4);
+    // Parts 0 to 5 of each: the first ones once, the others 50 times.
+    assert_int_equal(counted[20], 10000 + 4 * 20 * 50);
+    for (u32 i = 0; i < CORE_CAUSES; i++)
+        assert_int_equal(counted[21 + i], i * (10000 + 4 * 20 * 50));
+    assert_int_equal(header.sampled.timed, 10000 + 4 * 20);
+    assert_int_equal(header.sampled.insns, 10000 + 4 * 20 * 50);
+    assert_int_equal(header.sampled.cycles[2], 2 * (10000 + 4 * 20 * 50));
+}
+
+// Mispredictions count where instructions do.
+static void test_sampled_branches(void **state)
+{
+    struct cores_insn plain = insn(0, false);
+
+    (void)state;
+    begin(0);
+    cores_count_branch(&one, 70, CORES_BIM, true);
+    cores_count_branch(&one, 70, CORES_BIM, false);
+    assert_int_equal(counted[70], 1);
+    tb_config.sampled = true;
+    header.machine.sampling =
+        (struct spool_sampling){ .first = 1, .interval = 10, .window = 2, .run_in = 3, .learn = 5 };
+    cores_thread_init(&one);
+    for (u32 i = 0; i < 11; i++) {
+        cores_begin(&one, &plain);
+        cores_count_branch(&one, 70, CORES_BRM, true);
+        cores_count_branch(&one, 71, CORES_BCM, false);
+    }
+    assert_int_equal(counted[70], 1 + 1 + 2 * 5);
+    assert_int_equal(counted[71], 0);
+    cores_begin(&one, &plain); // the window has ended
+    assert_int_equal(header.sampled.branches[CORES_BRM], 1 + 2 * 5);
+    assert_int_equal(header.sampled.missed[CORES_BRM], 1 + 2 * 5);
+    assert_int_equal(header.sampled.branches[CORES_BCM], 1 + 2 * 5);
+    assert_int_equal(header.sampled.missed[CORES_BCM], 0);
+}
+
+// The first intervals are a tenth of what has been executed: 100 after 1000, in whole windows of 10.
+static void test_growing(void **state)
+{
+    struct cores_insn plain = insn(0, false);
+
+    (void)state;
+    begin(0);
+    tb_config.sampled = true;
+    header.machine.sampling =
+        (struct spool_sampling){ .first = 1000, .interval = 200, .window = 10 };
+    cores_thread_init(&one);
+    for (u32 i = 0; i < 1000 + 100 + 110; i++)
+        cores_begin(&one, &plain);
+    cores_end(&one);
+    // The windows of both intervals, each with the weight of its own: 10 and 11.
+    assert_int_equal(counted[20], 1000 + 10 * 10 + 10 * 11);
+    for (u32 i = 0; i < 20000; i++)
+        cores_begin(&one, &plain);
+    // In the end one in 20.
+    assert_in_range(counted[20], 1000 + 210 + 20000 - 200, 1000 + 210 + 20000 + 200);
+}
+
+// Routines may go on while no instruction of their records can be beyond the phase.
+static void test_routines(void **state)
+{
+    struct cores_insn plain = insn(0, false);
+
+    (void)state;
+    begin(0);
+    assert_true(cores_interpreted(&one)); // all are timed
+    tb_config.sampled = true;
+    header.machine.sampling =
+        (struct spool_sampling){ .first = 30000, .interval = 3000, .window = 1, .run_in = 0, .learn = 0 };
+    cores_thread_init(&one);
+    assert_true(cores_interpreted(&one));
+    for (u32 i = 0; i < 30000; i++)
+        cores_begin(&one, &plain);
+    assert_true(cores_interpreted(&one)); // it is timed
+    cores_begin(&one, &plain);
+    assert_int_equal(one.core_phase, CORES_OFF);
+    assert_false(cores_interpreted(&one));
+    while (one.core_left >= 0)
+        cores_skip(&one, 1);
+    assert_true(cores_interpreted(&one));
+    for (u32 i = 0; i < CORES_MARGIN - 1; i++) {
+        cores_begin(&one, &plain);
+        assert_int_equal(one.core_phase, CORES_OFF);
+    }
+    cores_begin(&one, &plain);
+    assert_int_equal(one.core_phase, CORES_TIMED);
 }
 
 int main(void)
@@ -270,7 +420,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_when),     cmocka_unit_test(test_references),
         cmocka_unit_test(test_string),   cmocka_unit_test(test_fetch),
-        cmocka_unit_test(test_branches), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_branches), cmocka_unit_test(test_sampling),
+        cmocka_unit_test(test_sampled_branches), cmocka_unit_test(test_routines),
+        cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

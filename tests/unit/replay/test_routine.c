@@ -66,6 +66,11 @@ const u64 *interpret_branch(struct thread *t, const u64 *record)
 
 static u32 interpreted; // records, all of one word
 
+u32 interpret_insns(const struct record_block *b, u32 nops)
+{
+    return nops == b->nops ? b->ncores : nops;
+}
+
 const u64 *interpret_record(struct thread *t, const u64 *record)
 {
     (void)t;
