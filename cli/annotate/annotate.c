@@ -70,28 +70,32 @@ static void read_profiles(struct annotate *a)
         die(UTIL_USAGE, "%s: out of memory", a->files[0]);
 }
 
+// Those without --show or --sort; the other tools have all.
+static size_t events_by_default(const struct annotate *a, size_t **out)
+{
+    if (!a->traditional)
+        return event_default(a->p, out);
+    *out = xcalloc(a->events + 1, sizeof(**out));
+    for (size_t i = 0; i < a->events; i++)
+        (*out)[i] = i;
+    return a->events;
+}
+
 static void choose_events(struct annotate *a)
 {
     int given = 0;
 
-    if (a->show) {
+    if (a->show)
         a->shown_count = event_list(a->p, "--show", a->show, &a->shown, NULL);
-    } else {
-        a->shown = xcalloc(a->events, sizeof(*a->shown));
-        for (size_t i = 0; i < a->events; i++)
-            a->shown[i] = i;
-        a->shown_count = a->events;
-    }
+    else
+        a->shown_count = events_by_default(a, &a->shown);
     if (a->sort) {
         a->sorted_count = event_list(a->p, "--sort", a->sort, &a->sorted, &a->thresholds);
     } else {
-        a->sorted = xcalloc(a->events, sizeof(*a->sorted));
-        a->thresholds = xcalloc(a->events, sizeof(*a->thresholds));
-        for (size_t i = 0; i < a->events; i++) {
-            a->sorted[i] = i;
+        a->sorted_count = events_by_default(a, &a->sorted);
+        a->thresholds = xcalloc(a->sorted_count + 1, sizeof(*a->thresholds));
+        for (size_t i = 0; i < a->sorted_count; i++)
             a->thresholds[i] = -1;
-        }
-        a->sorted_count = a->events;
     }
     for (size_t i = 0; i < a->sorted_count; i++)
         given |= a->thresholds[i] >= 0;
@@ -109,6 +113,8 @@ static void choose_events(struct annotate *a)
     }
     a->totals = quern_profile_totals(a->p);
     table_init(&a->table, a->p, a->shown, a->shown_count, a->percs, a->totals);
+    // Of a difference a share says nothing: its parts may have both signs.
+    a->causes = !a->show && !a->traditional && a->percs && !a->diff && table_causes(&a->table);
 }
 
 // ---- Preamble ----
@@ -168,6 +174,9 @@ static void preamble(const struct annotate *a)
     }
     put_events(a, "Events recorded:  ", NULL, a->events);
     put_events(a, "Events shown:     ", a->shown, a->shown_count);
+    if (a->causes)
+        fputs("Causes of Cy:     shares of the row's cycles; --show=Cy,CyMem prints counts\n",
+              stdout);
     put_events(a, "Event sort order: ", a->sorted, a->sorted_count);
     fputs("Thresholds:       ", stdout);
     for (size_t i = 0; i < a->sorted_count; i++)

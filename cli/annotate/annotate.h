@@ -66,7 +66,8 @@ struct annotate {
     double *thresholds; // for each of `sorted`
     const quern_count *totals;
     struct table table;
-    char *cwd; // with a final slash; names below it are shown without it
+    bool causes; // of cycles are shown as shares of them
+    char *cwd;   // with a final slash; names below it are shown without it
     size_t cwd_len;
 
     struct annotate_list list;      // the table of functions

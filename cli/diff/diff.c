@@ -97,6 +97,11 @@ static void all_events(struct diff *d, const char *list, const char *option, siz
         free(other);
         return;
     }
+    if (d->to != DIFF_JSON) {
+        *n = event_default(d->old.p, out);
+        return;
+    }
+    // A program gets all of them.
     *out = xcalloc(d->events + 1, sizeof(**out));
     for (*n = 0; *n < d->events; ++*n)
         (*out)[*n] = *n;
@@ -125,6 +130,7 @@ static int run(int argc, char **argv, bool traditional)
         return UTIL_USAGE;
     }
     d.events = quern_profile_event_count(d.old.p);
+    d.timed = known_cycles(d.old.p, &d.cycles);
     all_events(&d, d.show, "--show", &d.shown, &d.shown_count);
     all_events(&d, d.sort, "--sort", &d.sorted, &d.sorted_count);
     d.old_totals = quern_profile_totals(d.old.p);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern diff`, shared by diff.c (totals), diff_options.c, diff_limit.c (--fail-if),
-// diff_where.c (what exceeded a limit), diff_sentence.c (the words for both), diff_table.c
-// (functions, edges), diff_lines.c (source lines), and the writers of documents: diff_markdown.c,
-// diff_json.c, diff_junit.c, diff_sarif.c.
+// diff_where.c (what exceeded a limit), diff_cause.c (the cause of its cycles), diff_sentence.c (the
+// words for all that), diff_table.c (functions, edges), diff_lines.c (source lines), and the writers
+// of documents: diff_markdown.c, diff_json.c, diff_junit.c, diff_sarif.c.
 #ifndef QUERN_CLI_DIFF_H
 #define QUERN_CLI_DIFF_H
 
@@ -15,6 +15,7 @@
 #include "cli/options/options.h"
 #include "cli/profiles/table.h"
 #include "quern/profile.h"
+#include "report/pack/known.h"
 
 struct diff_side {
     const char *path;
@@ -36,16 +37,26 @@ enum diff_missing { DIFF_MISSING_ERROR = 1, DIFF_MISSING_OK };
 
 // What is shown of a limit that was exceeded: so many functions, and so many lines of each.
 enum { DIFF_PLACES = 3, DIFF_LINES = 3 };
+enum { DIFF_CAUSE_TEXT = 128 };
+
+// Of cycles: the cause that changed most in the direction of the limit.
+struct diff_cause {
+    int cause; // the i-th (known_meaning), or -1: none
+    size_t event;
+    quern_count old, now;
+};
 
 struct diff_line {
     uint32_t file; // of the common names
     uint64_t line; // of the new profile
     quern_count old, now;
+    struct diff_cause cause;
 };
 
 struct diff_place {
     uint32_t func; // of the common names
     quern_count old, now;
+    struct diff_cause cause;
     struct diff_line line[DIFF_LINES]; // the largest change first
     size_t lines;
 };
@@ -56,10 +67,11 @@ struct diff_limit {
     char *func;       // NULL: of the whole program
     const char *event;
     size_t event_number;
-    int64_t scale;        // of the counts below
-    quern_count old, now; // of all functions that it names
-    bool each;            // func is a pattern: a limit on each function that matches
-    bool falls;           // exceeded by a small count
+    int64_t scale;           // of the counts below
+    quern_count old, now;    // of all functions that it names
+    struct diff_cause cause; // if exceeded
+    bool each;               // func is a pattern: a limit on each function that matches
+    bool falls;              // exceeded by a small count
     bool exceeded;
     bool missing;        // NEW lacks the function, and that is an error
     uint32_t gone;       // if missing: the function of OLD, or QUERN_NONE
@@ -86,6 +98,8 @@ struct diff {
     quern_count *old_costs, *new_costs; // by common function, `events` each
     uint8_t *in;                        // by common function: 1 in old, 2 in new
     const quern_count *old_totals, *new_totals;
+    struct known_cycles cycles;
+    bool timed; // they have those
     size_t *shown, shown_count, *sorted, sorted_count;
     struct table table;
     struct diff_limit *limit; // one for each of fail_if
@@ -98,10 +112,18 @@ void diff_options_read(struct diff *d, int argc, char **argv, bool traditional);
 int diff_limits(struct diff *d);
 
 // diff_sentence.c
-// "Ir was 150 and is 160 (+6.67%); most in f +10 at src/a.c:2 +10"; to be freed.
+// "Ir was 150 and is 160 (+6.67%); most in f +10 at src/a.c:2 +10", of cycles with their causes; to
+// be freed.
 char *diff_sentence(const struct diff *d, const struct diff_limit *l);
 // "-8.33%"; "" where the old count is 0. buf has 64 bytes.
 void diff_percent(char *buf, quern_count old, quern_count now);
+
+// diff_cause.c: of two rows of counts, which may be NULL: zeros. None where the limit is on another
+// event than the cycles, or no cause changed in its direction.
+struct diff_cause diff_cause_of(const struct diff *d, const struct diff_limit *l,
+                                const quern_count *old, const quern_count *now);
+// " (CyMem +90)", or "" without a cause; buf has DIFF_CAUSE_TEXT bytes.
+void diff_cause_text(char *buf, const struct diff *d, const struct diff_cause *c);
 
 // diff_where.c: notes a function that exceeds a limit, or has a part in it; then, of all limits,
 // sorts these functions and finds their lines.

@@ -54,6 +54,17 @@ static void put_both(FILE *f, quern_count old, quern_count now, int64_t scale)
     put_count(f, now, scale);
 }
 
+// The cause that changed most, of cycles.
+static void put_cause(FILE *f, const struct diff *d, const struct diff_cause *c)
+{
+    if (c->cause < 0)
+        return;
+    fputs(",\"cause\":{\"event\":", f);
+    json_string(f, quern_profile_event_name(d->old.p, c->event));
+    put_both(f, c->old, c->now, quern_profile_event_scale(d->old.p, c->event));
+    putc('}', f);
+}
+
 static void put_where(FILE *f, const struct diff *d, const struct diff_limit *l)
 {
     for (size_t i = 0; i < l->shown; i++) {
@@ -65,12 +76,14 @@ static void put_where(FILE *f, const struct diff *d, const struct diff_limit *l)
         fputs(",\"function\":", f);
         json_string(f, quern_profile_str(d->names, g.name));
         put_both(f, p->old, p->now, l->scale);
+        put_cause(f, d, &p->cause);
         fputs(",\"lines\":[", f);
         for (size_t k = 0; k < p->lines; k++) {
             fputs(k ? ",{\"file\":" : "{\"file\":", f);
             json_string(f, quern_profile_str(d->names, p->line[k].file));
             fprintf(f, ",\"line\":%llu", (unsigned long long)p->line[k].line);
             put_both(f, p->line[k].old, p->line[k].now, l->scale);
+            put_cause(f, d, &p->line[k].cause);
             putc('}', f);
         }
         fputs("]}", f);
@@ -92,10 +105,8 @@ static void put_limits(FILE *f, const struct diff *d)
             fputs("null", f);
         fputs(",\"event\":", f);
         json_string(f, l->event);
-        fputs(",\"old\":", f);
-        put_count(f, l->old, l->scale);
-        fputs(",\"new\":", f);
-        put_count(f, l->now, l->scale);
+        put_both(f, l->old, l->now, l->scale);
+        put_cause(f, d, &l->cause);
         fprintf(f, ",\"exceeded\":%s,\"missing\":%s,\"where\":[", l->exceeded ? "true" : "false",
                 l->missing ? "true" : "false");
         put_where(f, d, l);

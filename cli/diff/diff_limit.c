@@ -212,8 +212,10 @@ static void measure_sum(const struct diff *d, const struct parsed_limit *p, stru
     l->old = event_value(d->old.p, l->event_number, old);
     l->now = event_value(d->new_.p, l->event_number, now);
     l->exceeded = is_exceeded(p, l->scale, l->old, l->now);
-    if (l->exceeded)
+    if (l->exceeded) {
+        l->cause = diff_cause_of(d, l, old, now);
         note_changed(d, l);
+    }
     free(old);
     free(now);
 }
@@ -239,6 +241,7 @@ static void measure(struct diff *d, const char *text, struct diff_limit *l)
         .scale = quern_profile_event_scale(d->new_.p, (size_t)event),
         .each = is_pattern(d, p.func),
         .falls = p.op[0] == '<',
+        .cause = { .cause = -1 },
     };
     if (p.func) {
         unsigned in = sides_of(d, l, &l->gone);

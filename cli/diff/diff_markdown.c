@@ -62,6 +62,14 @@ static void put_count(FILE *f, const struct diff *d, size_t event, quern_count v
     fprintf(f, "%s%s", sign && v > 0 ? "+" : "", buf);
 }
 
+// What a cause of cycles is, behind its name.
+static void put_meaning(FILE *f, const struct diff *d, size_t event)
+{
+    for (int i = -1; d->timed && i < KNOWN_CAUSES; i++)
+        if (event == (i < 0 ? d->cycles.all : d->cycles.cause[i]))
+            fprintf(f, " %s", known_meaning(i));
+}
+
 static void put_totals(FILE *f, const struct diff *d)
 {
     fputs("| event | old | new | change | |\n| --- | ---: | ---: | ---: | ---: |\n", f);
@@ -74,6 +82,7 @@ static void put_totals(FILE *f, const struct diff *d)
         diff_percent(percent, old, now);
         fputs("| ", f);
         put_code(f, quern_profile_event_name(d->old.p, e), true);
+        put_meaning(f, d, e);
         fputs(" | ", f);
         put_count(f, d, e, old, false);
         fputs(" | ", f);

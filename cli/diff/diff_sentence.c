@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A limit of `quern diff` in words, the same in every output: what was measured, and which
-// functions and lines exceed it. The text is not escaped: each output does that in its own way.
+// A limit of `quern diff` in words, the same in every output: what was measured, of which cause it
+// is, and which functions and lines exceed it. The text is not escaped: each output does that in its own way.
 #include "cli/diff/diff.h"
 
 #include <stdarg.h>
@@ -35,12 +35,14 @@ static void __attribute__((format(printf, 2, 3))) add(char **text, const char *f
     *text = both;
 }
 
-static void add_change(char **text, quern_count v, int64_t scale)
+static void add_change(char **text, const struct diff *d, quern_count v, int64_t scale,
+                       const struct diff_cause *c)
 {
-    char buf[80];
+    char buf[80], cause[DIFF_CAUSE_TEXT];
 
     event_commas(buf, v, scale);
-    add(text, " %s%s", v > 0 ? "+" : "", buf);
+    diff_cause_text(cause, d, c);
+    add(text, " %s%s%s", v > 0 ? "+" : "", buf, cause);
 }
 
 static void add_was(char **text, const struct diff_limit *l, const char *what, quern_count old,
@@ -56,6 +58,17 @@ static void add_was(char **text, const struct diff_limit *l, const char *what, q
         add(text, " (%s)", percent);
 }
 
+// "; waiting for data (CyMem +90) grew most"
+static void add_cause(char **text, const struct diff *d, const struct diff_limit *l)
+{
+    char cause[DIFF_CAUSE_TEXT];
+
+    if (l->cause.cause < 0)
+        return;
+    diff_cause_text(cause, d, &l->cause);
+    add(text, "; %s%s %s most", known_meaning(l->cause.cause), cause, l->falls ? "fell" : "grew");
+}
+
 // A function of a pattern with its counts, any other with its change; and the lines.
 static void add_place(char **text, const struct diff *d, const struct diff_limit *l,
                       const struct diff_place *p)
@@ -64,17 +77,21 @@ static void add_place(char **text, const struct diff *d, const struct diff_limit
 
     name = *name ? name : "???";
     if (l->each) {
+        char cause[DIFF_CAUSE_TEXT];
+
         add_was(text, l, name, p->old, p->now);
+        diff_cause_text(cause, d, &p->cause);
+        add(text, "%s", cause);
     } else {
         add(text, "%s", name);
-        add_change(text, p->now - p->old, l->scale);
+        add_change(text, d, p->now - p->old, l->scale, &p->cause);
     }
     for (size_t i = 0; i < p->lines; i++) {
         const char *file = quern_profile_str(d->names, p->line[i].file);
 
         add(text, "%s%s:%llu", i ? ", " : " at ", *file ? file : "???",
             (unsigned long long)p->line[i].line);
-        add_change(text, p->line[i].now - p->line[i].old, l->scale);
+        add_change(text, d, p->line[i].now - p->line[i].old, l->scale, &p->line[i].cause);
     }
 }
 
@@ -102,6 +119,7 @@ char *diff_sentence(const struct diff *d, const struct diff_limit *l)
         add(&text, "%s of no function exceeds it", l->event);
     else
         add(&text, "%s of %zu function%s", l->event, l->places, l->places == 1 ? "" : "s");
+    add_cause(&text, d, l);
     for (size_t i = 0; i < l->shown; i++) {
         add(&text, i ? "; " : l->each ? ": " : "; most in ");
         add_place(&text, d, l, &l->place[i]);

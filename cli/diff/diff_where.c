@@ -255,9 +255,11 @@ static void compare_file(const struct diff *d, const struct diff_limit *l, struc
     pair(a, va, b, vb, from);
     for (size_t j = 0; j < b->n; j++) {
         quern_count old = from[j] ? va[from[j] - 1] : 0;
+        const quern_count *counts = from[j] ? a->line[from[j] - 1].counts : NULL;
 
         if (l->falls ? vb[j] < old : vb[j] > old)
-            put_line(p, (struct diff_line){ b->line[j].file, b->line[j].line, old, vb[j] });
+            put_line(p, (struct diff_line){ b->line[j].file, b->line[j].line, old, vb[j],
+                                            diff_cause_of(d, l, counts, b->line[j].counts) });
     }
     free(va);
     free(vb);
@@ -288,8 +290,13 @@ void diff_where(struct diff *d)
         if (l->places)
             qsort(l->place, l->places, sizeof(*l->place), by_change);
         l->shown = l->places < DIFF_PLACES ? l->places : DIFF_PLACES;
-        for (size_t k = 0; k < l->shown; k++)
-            wanted[l->place[k].func] = 1;
+        for (size_t k = 0; k < l->shown; k++) {
+            uint32_t f = l->place[k].func;
+
+            wanted[f] = 1;
+            l->place[k].cause =
+                diff_cause_of(d, l, d->old_costs + f * d->events, d->new_costs + f * d->events);
+        }
     }
     old = collect(d, &d->old, wanted);
     now = collect(d, &d->new_, wanted);

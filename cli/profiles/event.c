@@ -63,6 +63,27 @@ size_t event_list(struct quern_profile *p, const char *option, const char *list,
     return n;
 }
 
+size_t event_default(const struct quern_profile *p, size_t **out)
+{
+    size_t n = quern_profile_event_count(p);
+    int ir = quern_profile_find_event(p, "Ir");
+    struct known_cycles c;
+
+    *out = xcalloc(n + 1, sizeof(**out));
+    if (!known_cycles(p, &c)) {
+        for (size_t i = 0; i < n; i++)
+            (*out)[i] = i;
+        return n;
+    }
+    n = 0;
+    (*out)[n++] = c.all;
+    for (size_t i = 0; i < KNOWN_CAUSES; i++)
+        (*out)[n++] = c.cause[i];
+    if (ir >= 0)
+        (*out)[n++] = (size_t)ir;
+    return n;
+}
+
 quern_count event_value(const struct quern_profile *p, size_t event, const quern_count *counts)
 {
     return event < quern_profile_event_count(p) ? counts[event]

@@ -16,6 +16,9 @@ int event_find(struct quern_profile *p, const char *name);
 // "A,B,C" or "A:1,B:2" into indices (and thresholds, -1 where none is given); dies on unknown ones.
 size_t event_list(struct quern_profile *p, const char *option, const char *list, size_t **out,
                   double **thresholds);
+// The events that are shown where none were chosen, the first one to sort by: the cycles of a core,
+// their causes and the instructions, else all recorded ones. Returns how many; to be freed.
+size_t event_default(const struct quern_profile *p, size_t **out);
 // The value of an event, derived or not, from the counts of the recorded ones.
 quern_count event_value(const struct quern_profile *p, size_t event, const quern_count *counts);
 // Is any count present that the event is computed from?

@@ -116,13 +116,17 @@ void side_free(struct side side[2])
 
 size_t side_event(const struct side side[2], const char *name)
 {
-    size_t *list, event = 0;
+    size_t *list, event = known_first(side[0].p);
 
-    if (name) {
-        event_list(side[0].p, "--event", name, &list, NULL);
-        event = list[0];
-        free(list);
-    }
+    if (!name)
+        return event;
+    // One that is well known, but was not defined, is defined in both.
+    for (int s = 1; s >= 0; s--)
+        if (side[s].p) {
+            event_list(side[s].p, "--event", name, &list, NULL);
+            event = list[0];
+            free(list);
+        }
     return event;
 }
 

@@ -29,7 +29,7 @@ void side_free(struct side side[2]);
 // Defines the well-known derived events that can be computed from those of the profile.
 void side_known_events(struct quern_profile *p);
 
-// The event of this name, in side[0]; without a name the first one.
+// The event of this name, in both; without a name the one to begin with (known_first).
 size_t side_event(const struct side side[2], const char *name);
 
 // For OPTION_CALL, of a field `struct side side[2]`: -I adds a folder to both.
@@ -41,7 +41,7 @@ void side_include(void *field, const struct option *o, const char *value);
 #define SIDE_OPTIONS_COMPARED(type) \
     { "--base", "=OLD", "compare with this profile, in every view", \
       OPTION_TEXT, .field = offsetof(type, base) }, \
-    { "--event", "=NAME", "the event to begin with [the first]", \
+    { "--event", "=NAME", "the event to begin with [Cy, or the first]", \
       OPTION_TEXT, .field = offsetof(type, event_name) }
 #define SIDE_OPTIONS_FOUND(type) \
     { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, \

@@ -12,8 +12,10 @@
 #include "cli/profiles/event.h"
 #include "cli/profiles/percent.h"
 #include "cli/terminal/colour.h"
+#include "report/pack/known.h"
 
 #define PERC_WIDTH 9 // " (12.34%)"
+#define PART_WIDTH 6 // "100.0%"
 
 void table_init(struct table *t, struct quern_profile *p, const size_t *events, size_t n, int percs,
                 const quern_count *totals)
@@ -27,6 +29,7 @@ void table_init(struct table *t, struct quern_profile *p, const size_t *events, 
     t->event = xcalloc(n + 1, sizeof(*t->event));
     t->width = xcalloc(n + 1, sizeof(*t->width));
     t->range = xcalloc(n + 1, sizeof(*t->range));
+    t->part = xcalloc(n + 1, sizeof(*t->part));
     for (size_t i = 0; i < n; i++) {
         t->event[i] = events[i];
         shown[i] = event_value(p, events[i], totals);
@@ -35,8 +38,23 @@ void table_init(struct table *t, struct quern_profile *p, const size_t *events, 
     table_reset(t);
 }
 
+bool table_causes(struct table *t)
+{
+    struct known_cycles c;
+
+    if (!known_cycles(t->p, &c))
+        return false;
+    t->whole = c.all;
+    for (size_t i = 0; i < t->cols; i++)
+        for (size_t k = 0; k < KNOWN_CAUSES; k++)
+            t->part[i] |= t->event[i] == c.cause[k];
+    table_reset(t);
+    return true;
+}
+
 void table_free(struct table *t)
 {
+    free(t->part);
     free(t->event);
     free(t->width);
     free(t->range);
@@ -47,9 +65,9 @@ void table_reset(struct table *t)
 {
     for (size_t i = 0; i < t->cols; i++) {
         int w = (int)strlen(quern_profile_event_name(t->p, t->event[i]));
-        t->width[i] = t->percs ? w - PERC_WIDTH : w;
-        if (t->width[i] < 1)
-            t->width[i] = 1;
+        t->width[i] = t->percs && !t->part[i] ? w - PERC_WIDTH : w;
+        if (t->width[i] < (t->part[i] ? PART_WIDTH : 1))
+            t->width[i] = t->part[i] ? PART_WIDTH : 1;
         t->range[i] = (struct table_range){ 0, 0 }; // width 1 holds a zero
     }
 }
@@ -61,7 +79,7 @@ void table_fit(struct table *t, const quern_count *counts, uint64_t present)
 
     for (size_t i = 0; i < t->cols; i++) {
         quern_count v;
-        if (!event_present(t->p, t->event[i], present))
+        if (t->part[i] || !event_present(t->p, t->event[i], present))
             continue;
         v = event_value(t->p, t->event[i], counts);
         struct table_range *r = &t->range[i];
@@ -80,7 +98,8 @@ void table_head(const struct table *t)
 {
     colour_begin(stdout, COLOUR_HEAD);
     for (size_t i = 0; i < t->cols; i++)
-        text_print(stdout, "%-*s ", t->width[i] + (t->percs ? PERC_WIDTH : 0),
+        text_print(stdout, t->part[i] ? "%*s " : "%-*s ",
+                   t->width[i] + (t->percs && !t->part[i] ? PERC_WIDTH : 0),
                    quern_profile_event_name(t->p, t->event[i]));
     colour_end(stdout, COLOUR_HEAD);
 }
@@ -96,6 +115,18 @@ static enum colour colour_of(const struct table *t, size_t column, quern_count v
     return COLOUR_PLAIN;
 }
 
+// The number of a column as text; its length.
+static int put_number(const struct table *t, size_t column, quern_count v,
+                      const quern_count *counts, char buf[80])
+{
+    quern_count whole;
+
+    if (!t->part[column])
+        return event_commas(buf, v, quern_profile_event_scale(t->p, t->event[column]));
+    whole = event_value(t->p, t->whole, counts);
+    return snprintf(buf, 80, v ? "%.1f%%" : "0", whole ? 100 * (double)v / (double)whole : 0);
+}
+
 void table_row(const struct table *t, const quern_count *counts, uint64_t present)
 {
     char buf[80], perc[PERCENT_MAX + 8];
@@ -108,7 +139,7 @@ void table_row(const struct table *t, const quern_count *counts, uint64_t presen
 
         if (event_present(t->p, e, present)) {
             v = event_value(t->p, e, counts);
-            n = event_commas(buf, v, quern_profile_event_scale(t->p, e));
+            n = put_number(t, i, v, counts, buf);
         } else {
             buf[0] = '.';
             buf[1] = 0;
@@ -119,7 +150,9 @@ void table_row(const struct table *t, const quern_count *counts, uint64_t presen
         colour_begin(stdout, c);
         fwrite_unlocked(buf, 1, (size_t)n, stdout);
         colour_end(stdout, c);
-        if (t->percs && v) {
+        if (t->part[i]) {
+            putchar_unlocked(' ');
+        } else if (t->percs && v) {
             double share = t->totals[i] ? 100.0 * (double)v / (double)t->totals[i] : 0;
             char *o = perc;
             *o++ = ' ';

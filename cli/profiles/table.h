@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Tables of counts: a column for each event, as wide as its numbers need, with the share of the
-// total behind each number.
+// total behind each number; or the share that the event has of another one in the same row.
 #ifndef QUERN_CLI_TABLE_H
 #define QUERN_CLI_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct table {
         quern_count least, most; // counts that fit the column, without fractions
     } * range;
     int percs;
+    bool *part;                // of a column: the share of `whole` alone
+    size_t whole;              // an event
     const quern_count *totals; // of each event shown, by column
     const struct quern_profile *p;
 };
@@ -36,6 +39,8 @@ struct table {
 
 void table_init(struct table *t, struct quern_profile *p, const size_t *events, size_t n, int percs,
                 const quern_count *totals);
+// Shows the causes of cycles as shares of the cycles of their row. False: the profile has none.
+bool table_causes(struct table *t);
 void table_free(struct table *t);
 void table_reset(struct table *t);
 // Widens the columns for these counts.

@@ -47,8 +47,65 @@ int known_event(struct quern_profile *p, const char *name)
     return -1;
 }
 
+// ---- Cycles ----
+
+// All of them, then the causes.
+static const struct {
+    const char *name, *meaning;
+} cycles[] = {
+#define CYCLES(name, meaning) { name, meaning },
+#include "share/cycles.def"
+#undef CYCLES
+};
+_Static_assert(sizeof(cycles) / sizeof(*cycles) == 1 + KNOWN_CAUSES, "all, and their causes");
+
+const char *known_meaning(int i)
+{
+    return cycles[i + 1].meaning;
+}
+
+static bool find_counted(const struct quern_profile *p, const char *name, size_t *event)
+{
+    int i = quern_profile_find_event(p, name);
+
+    if (i < 0 || (size_t)i >= quern_profile_event_count(p))
+        return false;
+    *event = (size_t)i;
+    return true;
+}
+
+bool known_cycles(const struct quern_profile *p, struct known_cycles *c)
+{
+    bool all = find_counted(p, cycles[0].name, &c->all);
+
+    for (size_t i = 0; i < KNOWN_CAUSES; i++)
+        all = all && find_counted(p, cycles[i + 1].name, &c->cause[i]);
+    return all;
+}
+
+size_t known_first(const struct quern_profile *p)
+{
+    struct known_cycles c;
+
+    return known_cycles(p, &c) ? c.all : 0;
+}
+
+// A name that the file gives stays.
+static void name_cycles(struct quern_profile *p, const struct known_cycles *c)
+{
+    for (int i = -1; i < KNOWN_CAUSES; i++)
+        if (!quern_profile_event_long_name(p, i < 0 ? c->all : c->cause[i]))
+            quern_profile_define_event(p, cycles[i + 1].name, NULL, cycles[i + 1].meaning);
+}
+
 void known_events(struct quern_profile *p)
 {
+    struct known_cycles c;
+    bool timed = known_cycles(p, &c);
+
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        known_event(p, known[i].name);
+        if (!timed || strcmp(known[i].name, "CEst") != 0)
+            known_event(p, known[i].name);
+    if (timed)
+        name_cycles(p, &c);
 }

@@ -241,7 +241,7 @@ int reader_make(void)
         return refuse_error(&e);
     for (unsigned s = 0; s < CORE_SIDES && side[s].p; s++)
         known_events(side[s].p);
-    if (!(pack = pack_new(side[0].p, side[1].p, 0)))
+    if (!(pack = pack_new(side[0].p, side[1].p, known_first(side[0].p))))
         return refuse(memory);
     put_facts();
     pack_functions(pack);
