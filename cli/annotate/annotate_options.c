@@ -23,8 +23,8 @@ static void set_auto(void *field, const struct option *o, const char *value)
 // clang-format off
 static const struct option rows[] = {
     { "--show", "=A,B,C",
-      "events to show, in this order [all; where cycles are estimated: Cy, its causes as shares, "
-      "Ir]", OPTION_TEXT, FIELD(show) },
+      "events to show, in this order [all; with estimated cycles: Cy, its causes as shares, Ir]",
+      OPTION_TEXT, FIELD(show) },
     { "--sort", "=A,B,C",
       "events to sort by [as in the profile, or Cy]; A:N shows what has N % of A",
       OPTION_TEXT, FIELD(sort) },

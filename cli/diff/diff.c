@@ -130,7 +130,7 @@ static int run(int argc, char **argv, bool traditional)
         return UTIL_USAGE;
     }
     d.events = quern_profile_event_count(d.old.p);
-    d.timed = known_cycles(d.old.p, &d.cycles);
+    d.timed = event_cycles(d.old.p, &d.cycles);
     all_events(&d, d.show, "--show", &d.shown, &d.shown_count);
     all_events(&d, d.sort, "--sort", &d.sorted, &d.sorted_count);
     d.old_totals = quern_profile_totals(d.old.p);

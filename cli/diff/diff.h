@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern diff`, shared by diff.c (totals), diff_options.c, diff_limit.c (--fail-if),
-// diff_where.c (what exceeded a limit), diff_cause.c (the cause of its cycles), diff_sentence.c (the
-// words for all that), diff_table.c (functions, edges), diff_lines.c (source lines), and the writers
-// of documents: diff_markdown.c, diff_json.c, diff_junit.c, diff_sarif.c.
+// diff_where.c (what exceeded a limit), diff_cause.c (the cause of its cycles), diff_sentence.c
+// (the words for all that), diff_table.c (functions, edges), diff_lines.c (source lines), and the
+// writers of documents: diff_markdown.c, diff_json.c, diff_junit.c, diff_sarif.c.
 #ifndef QUERN_CLI_DIFF_H
 #define QUERN_CLI_DIFF_H
 
@@ -13,9 +13,9 @@
 #include <stdio.h>
 
 #include "cli/options/options.h"
+#include "cli/profiles/event.h"
 #include "cli/profiles/table.h"
 #include "quern/profile.h"
-#include "report/pack/known.h"
 
 struct diff_side {
     const char *path;

@@ -67,7 +67,7 @@ static void put_meaning(FILE *f, const struct diff *d, size_t event)
 {
     for (int i = -1; d->timed && i < KNOWN_CAUSES; i++)
         if (event == (i < 0 ? d->cycles.all : d->cycles.cause[i]))
-            fprintf(f, " %s", known_meaning(i));
+            fprintf(f, " %s", event_meaning(i));
 }
 
 static void put_totals(FILE *f, const struct diff *d)

@@ -19,9 +19,10 @@ static void include(void *field, const struct option *o, const char *value)
 // clang-format off
 static const struct option rows[] = {
     { "--by", "=function,edge,line", "what to compare [function]", OPTION_WORDS, FIELD(by) },
-    { "--show", "=A,B,C", "events to show [all; where cycles are estimated: Cy, its causes, Ir]",
+    { "--show", "=A,B,C", "events to show [all; with estimated cycles: Cy, its causes, Ir]",
       OPTION_TEXT, FIELD(show) },
-    { "--sort", "=A,B,C", "events to sort by [as in the profile, or Cy]", OPTION_TEXT, FIELD(sort) },
+    { "--sort", "=A,B,C", "events to sort by [as in the profile, or Cy]",
+      OPTION_TEXT, FIELD(sort) },
     { "--threshold", "=N", "leave out differences below N % of the old total [0]",
       OPTION_PERCENT, FIELD(threshold) },
     { "--show-percs", "=yes|no", "shares of the old totals after the counts [yes]",

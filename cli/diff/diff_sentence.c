@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A limit of `quern diff` in words, the same in every output: what was measured, of which cause it
-// is, and which functions and lines exceed it. The text is not escaped: each output does that in its own way.
+// is, and which functions and lines exceed it. The text is not escaped: each output does that in
+// its own way.
 #include "cli/diff/diff.h"
 
 #include <stdarg.h>
@@ -66,7 +67,7 @@ static void add_cause(char **text, const struct diff *d, const struct diff_limit
     if (l->cause.cause < 0)
         return;
     diff_cause_text(cause, d, &l->cause);
-    add(text, "; %s%s %s most", known_meaning(l->cause.cause), cause, l->falls ? "fell" : "grew");
+    add(text, "; %s%s %s most", event_meaning(l->cause.cause), cause, l->falls ? "fell" : "grew");
 }
 
 // A function of a pattern with its counts, any other with its change; and the lines.

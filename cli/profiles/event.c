@@ -63,6 +63,16 @@ size_t event_list(struct quern_profile *p, const char *option, const char *list,
     return n;
 }
 
+bool event_cycles(const struct quern_profile *p, struct known_cycles *c)
+{
+    return known_cycles(p, c);
+}
+
+const char *event_meaning(int cause)
+{
+    return known_meaning(cause);
+}
+
 size_t event_default(const struct quern_profile *p, size_t **out)
 {
     size_t n = quern_profile_event_count(p);

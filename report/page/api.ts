@@ -15,7 +15,10 @@ export interface Summary {
   has: number; funcs: number; edges: number; order: number;
   events: (EventInfo & { scale: number; ratio: boolean; total: Value[] })[]; // totals: profile, base, difference
   parts: PartInfo[];
-  why: string[];   // the terms of the bar of estimated cycles; empty: no caches and branches
+  cycles: number;  // the event of estimated cycles, or -1: none is counted
+  // The parts of the bar of estimated cycles: the causes of those, which are events, or the terms of CEst (event -1); empty: no caches
+  // and branches.
+  why: { name: string; colour: number; event: number }[];
   rates: string[]; // names of rates
   runs: Run[];     // of a series; else none
   cyclic: { share: number; funcs: number } | null; // the most expensive cycle, of views that ask for it
@@ -61,6 +64,7 @@ export interface Stacks extends FlameGraph { boxes: Stack[] }
 // A hot line with its neighbours; null: no cost, or no text.
 export interface Snippet {
   func: Name | null; file: string; line: number; value: Value;
+  why: Value[]; // by cause; empty: they are not counted
   lines: { line: number; text: string | null; value: Value | null }[];
 }
 export interface Site { line: number; addr: bigint; func: Name; callee: Name; calls: bigint[]; cost: Value[][] }
@@ -97,6 +101,9 @@ const graphGroups: Record<string, GroupBy> = { object: GroupBy.Object, file: Gro
   cycle: GroupBy.Cycle };
 
 const sides = [Side.New, Side.Old, Side.Difference];
+
+// The causes of Cy, and their colours.
+const causes: [string, number][] = [["CyBase", 0], ["CyFront", 5], ["CyBad", 3], ["CyMem", 1], ["CyTLB", 2], ["CyCore", 4]];
 
 // By the last letters of an event: the kind of wait that its misses cause.
 const kinds: [string, RegExp][] = [
@@ -137,7 +144,8 @@ const ORDERS = 8; // in the cache: 4 MB each for a million functions
 export class Api {
   private readonly formulas: number[] = []; // by event; 0: not usable
   private readonly defined: EventInfo[] = [];
-  private readonly whyParts: { name: string; formula: number }[] = [];
+  private cycles = -1;
+  private readonly whyParts: (Summary["why"][0] & { formula: number })[] = [];
   private readonly rateParts: { name: string; formula: number }[] = [];
   private readonly arrays = new Map<number, Uint32Array>();
   private readonly texts = new Map<number, Map<number, string>>(); // lines by file and side
@@ -158,20 +166,28 @@ export class Api {
     this.split();
   }
 
-  // The terms of CEst by what they wait for, and rates.
+  // The parts of estimated cycles: counted causes, else the terms of CEst by what they wait for. And rates.
   private split(): void {
-    const core = this.core, names = new Set<string>();
+    const core = this.core, names = new Map<string, number>();
     let terms: string[] = [];
-    for (let e = 0; e < core.number(What.AllEvents); e++) {
+    for (let e = core.number(What.AllEvents) - 1; e >= 0; e--) {
       const { name, formula } = core.event(e);
-      if (!formula) names.add(name);
+      if (!formula) names.set(name, e);
       else if (name === "CEst") terms = formula.split(" + ");
     }
-    for (const [name, pattern] of kinds) {
+    if (names.has("Cy") && causes.every(([name]) => names.has(name))) {
+      this.cycles = names.get("Cy")!;
+      for (const [name, colour] of causes) {
+        const event = names.get(name)!;
+        this.whyParts.push({ name: core.event(event).long || name, colour, event, formula: this.formulas[event]! });
+      }
+      terms = [];
+    }
+    kinds.forEach(([name, pattern], colour) => {
       const of = terms.filter((term) => pattern.test(term.split(" ")[1] ?? ""));
       const made = of.length ? core.formula(of.join(" + ")) : { at: 0 };
-      if ("handle" in made) this.whyParts.push({ name, formula: made.handle });
-    }
+      if ("handle" in made) this.whyParts.push({ name, colour, event: -1, formula: made.handle });
+    });
     if (this.whyParts.length < 2) this.whyParts.length = 0;
     for (const [name, above, below] of rateFormulas) {
       const [a, b] = [above, below].map((list) => list.split(" ").filter((event) => names.has(event)).join(" + "));
@@ -215,7 +231,7 @@ export class Api {
         total: formula ? sides.map((side) => core.total(formula, side)) : [],
       })),
       parts: Array.from({ length: core.number(What.Parts) }, (_, i) => core.part(i)),
-      why: this.whyParts.map((part) => part.name), rates: this.rateParts.map((rate) => rate.name),
+      cycles: this.cycles, why: this.whyParts.map(({ name, colour, event }) => ({ name, colour, event })), rates: this.rateParts.map((rate) => rate.name),
       runs: this.series.runs, cyclic: null, opened: this.opened,
     };
   }
@@ -695,6 +711,7 @@ export class Api {
   // The hottest lines of an event, each with the lines around it, and none beside another: first those with a source, three without one at most.
   snippets(event: number, most: number): Snippet[] {
     const order = { event, side: Side.New, descending: true }, cell = [{ of: Of.Self, event, side: Side.New }];
+    const whys = this.cycles < 0 ? [] : this.whyParts.map((part) => part.event);
     const { count } = this.hotLines(By.Line | By.Func, [event], order, { text: "", focus: NONE, hide: [] });
     const rows = this.hotRows(Uint32Array.from({ length: Math.min(count, LOOKED) }, (_, i) => i), cell);
     this.dropHot();
@@ -705,16 +722,17 @@ export class Api {
         if (r.line > 0 && r.fileNumber !== NONE && (r.text !== "") === known && r.values[0]!.approx > 0 &&
           !picked.some((p) => p.fileNumber === r.fileNumber && Math.abs(p.line - r.line) <= 2)) picked.push(r);
       }
-    const costs = new Map<number, Map<number, Value>>();
+    const costs = new Map<number, Map<number, Value[]>>();
     for (const { fileNumber } of picked)
-      if (!costs.has(fileNumber)) costs.set(fileNumber, new Map(this.fileLines(fileNumber, NONE, [event], Side.New).lines.map(
-        (l) => [l.line, l.values[0]![Side.New]!])));
+      if (!costs.has(fileNumber)) costs.set(fileNumber, new Map(this.fileLines(fileNumber, NONE, [event, ...whys], Side.New).lines.map(
+        (l) => [l.line, l.values.map((v) => v[Side.New]!)])));
     return picked.map((p) => ({
-      func: p.func, file: p.file, line: p.line, value: costs.get(p.fileNumber)!.get(p.line) ?? p.values[0]!,
+      func: p.func, file: p.file, line: p.line, value: costs.get(p.fileNumber)!.get(p.line)?.[0] ?? p.values[0]!,
+      why: costs.get(p.fileNumber)!.get(p.line)?.slice(1) ?? [],
       lines: [-1, 0, 1].flatMap((by) => {
         const line = p.line + by, text = this.text(p.fileNumber, Side.New, line) || null;
         return line > 0 && (text !== null || by === 0)
-          ? [{ line, text, value: costs.get(p.fileNumber)!.get(line) ?? null }] : [];
+          ? [{ line, text, value: costs.get(p.fileNumber)!.get(line)?.[0] ?? null }] : [];
       }),
     }));
   }

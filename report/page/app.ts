@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What all views share: the report, the state, links, and columns of numbers.
-import { NONE, Of, Side } from "./core";
+import { NONE, Of, Side, sideNames } from "./core";
 import type { Value } from "./core";
 import type { Column as Cell, Filter, Name, Summary } from "./api";
 import type { Client } from "./client";
@@ -9,6 +9,7 @@ import type { Child } from "./element";
 import type { Column } from "./table";
 import { base, clip, factor, h, number, percent, share, signed } from "./element";
 import { go, write } from "./state";
+import { whyBar, whyChange, wholeOf } from "./why";
 import type { State } from "./state";
 
 export interface Shown {
@@ -27,7 +28,7 @@ export interface View {
   show(app: App): Promise<Shown>;
 }
 
-export const sideNames = ["new", "old", "difference", "factor"];
+export { sideNames };
 
 export class App {
   constructor(readonly client: Client, readonly summary: Summary, readonly state: State, readonly ready: boolean,
@@ -53,6 +54,12 @@ export class App {
   get events(): number[] {
     const more = this.state.c ? this.state.c.split("~").map((key) => this.eventOf(key)) : [];
     return [...new Set([this.event, ...more])];
+  }
+
+  // The causes of the cycles, where these are shown.
+  get causes(): number[] {
+    const { cycles, why } = this.summary;
+    return cycles >= 0 && this.events.includes(cycles) ? why.map((part) => part.event) : [];
   }
 
   get usable(): number[] { return this.summary.events.flatMap((e, i) => e.total.length ? [i] : []); }
@@ -165,7 +172,7 @@ function over(values: (Value | undefined)[]): Value | undefined {
 export class Values {
   readonly columns: Column[] = [];
   readonly cells: Cell[] = [];
-  private readonly makers: ((values: Value[], above: Value[] | null) => { cell: Child; of: string })[] = [];
+  private readonly makers: ((values: Value[], above: Value[] | null, id: string | number) => { cell: Child; of: string })[] = [];
 
   constructor(private readonly app: App, private readonly sides: Side[] = app.sides) {}
 
@@ -203,9 +210,21 @@ export class Values {
     }
   }
 
+  // A column of what the cycles were spent on, beside them: a bar, with a base the cause that changed most.
+  addWhy(of: Of, what: string): void {
+    const { app, cells } = this, from = cells.length, parts = app.causes;
+    if (!parts.length) return;
+    for (const event of parts) cells.push({ of, event, side: app.upTo });
+    this.columns.push({ id: "why", title: app.base ? "Changed most" : "Causes", name: true });
+    this.makers.push((values, _above, id) => {
+      const v = values.slice(from, from + parts.length), said = app.eventName(app.summary.cycles) + " of this row";
+      return { cell: app.base ? whyChange(app, v, what, id) : wholeOf(v) > 0 ? h("span", { class: "causes" }, whyBar(app, v, said)) : null, of: "" };
+    });
+  }
+
   // The cells of a row, and their identities; `id` is the row's, `above` the values of the group around it.
   row(values: Value[], id: string | number, above: Value[] | null = null): { cells: Child[]; of: string[] } {
-    const made = this.makers.map((make) => make(values, above));
+    const made = this.makers.map((make) => make(values, above, id));
     return { cells: made.map((m) => m.cell), of: made.map((m) => m.of && m.of + ":" + id) };
   }
 }

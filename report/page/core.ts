@@ -11,6 +11,7 @@ const errors = ["", "a block is damaged", "there is not enough memory", "the rep
 
 export enum Of { Self, Inclusive, Edge, Called, Calls, Total, PerCall }
 export enum Side { New, Old, Difference, Factor }
+export const sideNames = ["new", "old", "difference", "factor"];
 export enum Field { Value = 0, Name = 1, File = 2, Object = 4, Case = 8 }
 export enum What {
   Funcs, Strings, Parts, Events, AllEvents, Order, Has, Blocks, Top, Edges, Sites, Linked, Loaded, TopInclusive,

@@ -5,13 +5,13 @@ import { Of, Side } from "./core";
 import type { Value } from "./core";
 import type { App } from "./app";
 import { h, percent, rounded } from "./element";
-import { whyBar } from "./view_summary";
+import { whyBar, whyLegend } from "./why";
 
 const TILES = 5;
 
 // Counted events that have a meaning of their own, and the rate that belongs to them.
 const known: [string, string, string][] = [
-  ["Ir", "instructions executed", ""], ["CEst", "estimated cycles", ""], ["L1m", "L1 cache misses", "L1 miss rate"],
+  ["Cy", "estimated cycles", ""], ["Ir", "instructions executed", ""], ["CEst", "estimated cycles", ""], ["L1m", "L1 cache misses", "L1 miss rate"],
   ["LLm", "last-level cache misses", "LL miss rate"], ["Bm", "mispredicted branches", "mispredict rate"],
 ];
 const of: Record<string, string> = { "L1 miss rate": " of the references", "LL miss rate": " of the references",
@@ -64,7 +64,7 @@ export async function costSection(app: App): Promise<HTMLElement> {
   const meaning = (e: number): string => {
     const name = app.eventName(e), rate = known.find(([event]) => event === name)?.[2], k = rates.indexOf(rate ?? "");
     if (k >= 0 && rate) return percent(all!.rates[0]![k]![0]!.approx, 1) + of[rate]!;
-    if (name === "CEst" && ir >= 0 && app.total(ir, Side.New)) return (app.total(e, Side.New) / app.total(ir, Side.New)).toFixed(2) +
+    if ((name === "CEst" || e === app.summary.cycles) && ir >= 0 && app.total(ir, Side.New)) return (app.total(e, Side.New) / app.total(ir, Side.New)).toFixed(2) +
       " an instruction";
     return "";
   };
@@ -73,10 +73,9 @@ export async function costSection(app: App): Promise<HTMLElement> {
     h("div", { class: "tiles" }, ...events.map((e) => tile(app, e, meaning(e)))));
   if (why.length) {
     for (const side of app.base ? [Side.Old, Side.New] : [Side.New]) {
-      const values = all!.parts[side]!.map((v) => v[0]!), sum = values.reduce((s, v) => s + Math.max(0, v.approx), 0);
+      const values = all!.parts[side]!.map((v) => v[0]!);
       section.append(h("div", { class: "split" }, whyBar(app, values, "Estimated cycles" + (app.base ? side ? ", old" : ", new" : "")),
-        h("p", { class: "legend" }, app.base ? h("span", {}, side ? "old: " : "new: ") : null, ...why.map((name, i) => h("span", { class: "entry" },
-          h("span", { class: "dot why" + i }), name + " " + percent(values[i]!.approx, sum))))));
+        whyLegend(app, values, app.base ? side ? "old: " : "new: " : "")));
     }
   }
   return section;

@@ -5,6 +5,7 @@ import { Side } from "./core";
 import type { Snippet } from "./api";
 import type { App } from "./app";
 import { base, button, clip, h, percent } from "./element";
+import { whyBar } from "./why";
 import { coloured, dedent, languageOf, lex } from "./syntax";
 
 const LINES = 5, MANY = 100000; // functions above which lines are counted on request
@@ -27,6 +28,7 @@ function card(app: App, s: Snippet, most: number): HTMLElement {
   return h("div", { class: "card" }, h("p", {}, h("b", {}, share), " ",
     h("a", { class: "main", href: app.href({ v: "source", w: s.file, l: String(s.line), f: s.func?.hash ?? "" }), title: s.file + ":" + s.line },
       h("bdi", {}, clip(base(s.file)) + ":" + s.line)), s.func ? h("span", { class: "where" }, "in ", app.link(s.func)) : null),
+    s.why.length ? whyBar(app, s.why, "Estimated cycles of " + base(s.file) + ":" + s.line) : null,
     known ? table : h("p", { class: "note" }, "its source is not in this report"));
 }
 

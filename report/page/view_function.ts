@@ -12,7 +12,7 @@ import type { Column } from "./table";
 import { assemblyView } from "./view_assembly";
 import { flameView } from "./view_flame";
 import { minus, sourceOfFunction } from "./view_source";
-import { rate, whyBar, whyLegend } from "./view_summary";
+import { rate, whyBar, whyChange, whyLegend } from "./why";
 
 const MOST = 1000; // direct callers or callees that are shown
 
@@ -65,7 +65,7 @@ async function costs(app: App, f: number): Promise<HTMLElement> {
 
 async function why(app: App, f: number): Promise<HTMLElement | null> {
   if (!app.summary.why.length) return null;
-  const section = h("section", {}, h("h3", {}, "Why: estimated cycles"), whyLegend(app));
+  const section = h("section", {}, h("h3", {}, "Why: estimated cycles"), app.summary.cycles < 0 ? whyLegend(app) : null);
   const list = h("ul", { class: "rates" });
   for (const [of, title] of app.calls ? [[Of.Self, "self"], [Of.Inclusive, "incl."]] as const : [[Of.Self,
     "self"]] as const) {
@@ -73,8 +73,13 @@ async function why(app: App, f: number): Promise<HTMLElement | null> {
       all = await app.client.ask("why", null, of, Side.New);
     for (const side of app.base ? [Side.Old, Side.New] : [Side.New]) {
       const text = title + (app.base ? ", " + sideNames[side] : "");
-      section.append(h("p", {}, text, " ", whyBar(app, bar.parts[side]!.map((v) => v[0]!), "Estimated cycles, " + text)));
+      const values = bar.parts[side]!.map((v) => v[0]!);
+      section.append(h("p", {}, text, " ", whyBar(app, values, "Estimated cycles, " + text)));
+      if (app.summary.cycles >= 0) section.append(whyLegend(app, values));
     }
+    const most = app.base && app.summary.cycles >= 0
+      ? whyChange(app, bar.parts[Side.Difference]!.map((v) => v[0]!), of === Of.Self ? "self" : "incl", f) : null;
+    if (most) section.append(h("p", {}, title + ", changed most: ", most));
     app.summary.rates.forEach((name, i) => list.append(h("li", {}, name + ", " + title + ": ",
       rate(bar.rates[0]![i]![0], all.rates[0]![i]![0], bar.rates[Side.Old]?.[i]![0]),
       " (program: ", rate(all.rates[0]![i]![0], undefined), ")")));

@@ -10,6 +10,7 @@ import type { Node } from "./groups";
 import type { App, Shown, View } from "./app";
 import { button, h } from "./element";
 import { Table } from "./table";
+import { causesLegend } from "./why";
 import type { Row } from "./table";
 
 const fields: Record<string, Field> = { name: Field.Name, file: Field.File, object: Field.Object };
@@ -70,6 +71,7 @@ class Functions implements Shown {
       values.add(Of.Self, e, "self", { share: !this.compare, parent: !!app.state.g, what: "self" });
       if (app.calls && this.compare) values.add(Of.Inclusive, e, "incl.", { what: "incl" });
     }
+    values.addWhy(Of.Self, "self");
     if (app.calls) {
       values.add(Of.Called, app.event, "Called", { what: "called" });
       if (!app.summary.events[app.event]!.ratio && !app.state.g) values.add(Of.PerCall, app.event, "per call",
@@ -95,7 +97,7 @@ class Functions implements Shown {
   }
 
   private tools(app: App): void {
-    this.bar.replaceChildren(groupSelect(app), this.table!.csvButton("functions"));
+    this.bar.replaceChildren(groupSelect(app), this.table!.csvButton("functions"), ...causesLegend(app));
   }
 
   private leaf(app: App, name: Name, cells: Row, depth: number): Row {

@@ -8,6 +8,7 @@ import type { App, Shown, View } from "./app";
 import { clip, h } from "./element";
 import { flatten, gather, groupNames, groupSelect, opener, spread } from "./groups";
 import { Table } from "./table";
+import { causesLegend } from "./why";
 import type { Row as TableRow } from "./table";
 
 // "-line.0.Ir": the largest first; "+": the smallest.
@@ -25,10 +26,11 @@ async function show(app: App): Promise<Shown> {
   // Groups are those of the lines' functions.
   const grouped = groupNames[app.state.g ?? ""], split = grouped ? by | By.Func : by;
   for (const e of app.events) values.add(Of.Self, e, "self", { share: true, parent: !!grouped, what: what_ });
+  values.addWhy(Of.Self, what_);
   const cells = values.cells.map(() => true);
   let hot: { count: number; half: number };
   try {
-    hot = await app.client.ask("hotLines", split, app.events, { event: order.event, side: order.side,
+    hot = await app.client.ask("hotLines", split, [...app.events, ...app.causes], { event: order.event, side: order.side,
       descending: order.descending }, app.filter, !!grouped);
   } catch (e) {
     return { element: h("div", {}, h("h2", {}, addr ? "Instructions" : "Lines"), h("p", { class: "count", role: "status" },
@@ -58,7 +60,7 @@ async function show(app: App): Promise<Shown> {
     sorted,
     onSort: (id) => app.set({ s: (sorted.id === id && order.descending ? "+" : "-") + id }, true),
   });
-  element.append(h("p", {}, table.csvButton("lines")), table.element);
+  element.append(...causesLegend(app), h("p", {}, table.csvButton("lines")), table.element);
   const draw = (r: LineRow, above: GroupRow | null, depth: number): TableRow => {
     const place = (r.file || "???") + ":" + (r.line || "?") + (r.gone ? " gone" : ""), id = addr ? r.addr.toString(16) : place;
     const row = values.row(r.values, id, above && spread(above, cells));

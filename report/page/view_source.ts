@@ -13,10 +13,11 @@ import { write } from "./state";
 import { coloured, dedent, languageOf, lex } from "./syntax";
 import type { Open } from "./syntax";
 import { Table } from "./table";
+import { causesLegend, whyBar, whyChange, wholeOf } from "./why";
 import type { Column, Row } from "./table";
 
 export const LEAST = 100n; // minimum count of a line or instruction for a ratio to be hot
-const COST = 8, SHARE = 5.4, LINE = 4.2; // widths of columns, rem
+const COST = 8, SHARE = 5.4, LINE = 4.2, WHY = 6, WHY_CHANGED = 9; // widths of columns, rem
 const FILES = 300;  // in the list of files
 const INTO = 40;    // functions, the most expensive, whose inlined code is shown
 
@@ -137,6 +138,9 @@ class SourceView implements Shown {
     return x ? this.app.eventOf(x) : this.app.event;
   }
 
+  // The events whose costs the rows have.
+  private wanted(heat: number): number[] { return [...new Set([...this.app.events, heat, 0, ...this.app.causes])]; }
+
   async make(): Promise<void> {
     const { app } = this, files = await app.client.ask("files", app.event, FILES);
     const name = await fileOf(app, files), file = name ? await app.client.ask("fileOf", name) : NONE;
@@ -145,7 +149,7 @@ class SourceView implements Shown {
       this.element.append(h("p", { class: "note" }, "This report has no such file."));
       return;
     }
-    const heat = this.heatEvent(), events = [...new Set([...app.events, heat, 0])];
+    const heat = this.heatEvent(), events = this.wanted(heat);
     const [now, old, runs, costs, funcs] = await Promise.all([
       app.client.ask("source", file, Side.New), app.client.ask("source", file, Side.Old), app.client.ask("align", file),
       app.client.ask("fileLines", file, NONE, events, app.upTo), app.client.ask("fileFuncs", file),
@@ -163,7 +167,7 @@ class SourceView implements Shown {
   async part(n: Name): Promise<boolean> {
     const { app } = this, file = n.file ? await app.client.ask("fileOf", n.file) : NONE;
     if (file === NONE) return false;
-    const heat = this.heatEvent(), events = [...new Set([...app.events, heat, 0])];
+    const events = this.wanted(this.heatEvent());
     const [now, old, runs, costs] = await Promise.all([
       app.client.ask("source", file, Side.New), app.client.ask("source", file, Side.Old), app.client.ask("align", file),
       app.client.ask("fileLines", file, this.func, events, app.upTo),
@@ -370,13 +374,15 @@ class SourceView implements Shown {
         (app.base ? ", " + sideNames[side] : ""), wide: side === Side.Factor ? SHARE : app.base ? COST - 1.6 : COST, spare: !app.summary.events[e]!.ratio && !app.base })),
       ...(app.summary.events[e]!.ratio ? [] : [{ id: "share", title: "%", tip: "of the program", wide: SHARE }]),
     ]);
+    const { causes } = app;
+    if (causes.length) columns.push({ id: "why", title: app.base ? "Changed most" : "Causes", wide: app.base ? WHY_CHANGED : WHY, name: true, spare: true });
     if (app.base) columns.push({ id: "old", title: "Old line", wide: LINE });
     columns.push({ id: "line", title: "Line", wide: LINE }, { id: "text", title: "Source", name: true });
     this.open = new Set((app.state.o ?? "").split(".").filter(Boolean));
     if (this.func === NONE) columns.push({ id: "func", title: "Function", name: true });
     this.table = new Table({ label: "Source", id: this.func === NONE ? "quern-source" : "quern-function-source",
       columns, box: true, fixed: true });
-    this.element.append(h("p", {}, this.table.csvButton("source"), " ", this.said),
+    this.element.append(...causesLegend(app), h("p", {}, this.table.csvButton("source"), " ", this.said),
       h("div", { class: "withmap" }, this.table.element));
     this.again = async (keep): Promise<void> => {
       this.rows = await this.unfold(this.whole, events);
@@ -407,6 +413,11 @@ class SourceView implements Shown {
           cells.push(v && v[0]!.approx ? app.shareOf(v[0]!.approx, app.total(e, Side.New)) : null);
           of.push("");
         }
+      }
+      if (causes.length) {
+        const v = row.values && causes.map((e) => row.values![events.indexOf(e)]![app.upTo]!), what = row.inside ? "inner" : this.func === NONE ? "line" : "funcline";
+        cells.push(!v ? null : app.base ? whyChange(app, v, what, id, true) : wholeOf(v) > 0 ? h("span", { class: "causes" }, whyBar(app, v, "Cycles of line " + row.new)) : null);
+        of.push("");
       }
       const code = h("code", { class: "text" + (row.cold ? " cold" : ""), title: row.cold ? "no cost" : null },
         ...(row.text === null ? [row.inside ? "(not in this report)" : row.new || row.old ? "" : "(no line)"] : row.cold ? [row.text]
@@ -446,6 +457,7 @@ class SourceView implements Shown {
           of.push("");
         }
       }
+      if (causes.length) cells.push(null);
       if (app.base) cells.push(null);
       const times = app.sides.filter((side) => side !== Side.Factor).map((side) => app.text(side, row.call.calls,
         1)).join(" / ");

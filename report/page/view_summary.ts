@@ -6,41 +6,14 @@ import type { Value } from "./core";
 import type { Name } from "./api";
 import { noFilter, sideNames, Values } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, factor, h, none, number, percent, signed, wide } from "./element";
+import { button, factor, h, number, percent, signed, wide } from "./element";
 import { costSection } from "./summary_cost";
 import { lookSection } from "./summary_look";
 import { csvOf, Table } from "./table";
 import { runTotals } from "./view_series";
+import { cyclesName, rate, whyBar, whyChange, whyMachine, wholeOf } from "./why";
 
 const TEN = 10, MANY = 100000; // functions
-
-// The bar of estimated cycles: pieces with their names and shares as text, since colour is never the only sign.
-// `width`: its share of the place that it has.
-export function whyBar(app: App, values: Value[], of: string, width?: number): HTMLElement {
-  const sum = values.reduce((all, v) => all + Math.max(0, v.approx), 0);
-  const text = app.summary.why.map((name, i) => name + " " + percent(values[i]!.approx, sum)).join(", ");
-  const bar = h("div", { class: "why", role: "img", "aria-label": of + ": " + text, title: text });
-  if (width !== undefined) bar.style.width = Math.max(0.5, width * 100).toFixed(2) + "%";
-  values.forEach((v, i) => {
-    const piece = h("span", { class: "why" + i });
-    piece.style.flexGrow = String(sum ? Math.max(0, v.approx) / sum : 0);
-    bar.append(piece);
-  });
-  return bar;
-}
-
-export function whyLegend(app: App): HTMLElement {
-  return h("p", { class: "legend" }, ...app.summary.why.map((name, i) => h("span", { class: "entry" },
-    h("span", { class: "dot why" + i }), name + " ")));
-}
-
-// A rate, marked where it is more than twice the program's.
-export function rate(v: Value | undefined, program: Value | undefined, old?: Value): HTMLElement {
-  const high = !!v && !!program && v.approx > 2 * program.approx && v.approx > 0.001;
-  return h("span", { class: high ? "high" : null, title: high ? "more than twice the program's" : null },
-    v && Number.isFinite(v.approx) ? percent(v.approx, 1) + (high ? " ▲" : "") : none,
-    old ? " (" + sideNames[1] + " " + (Number.isFinite(old.approx) ? percent(old.approx, 1) : none) + ")" : null);
-}
 
 function facts(app: App): HTMLElement {
   const s = app.summary, list = h("dl", { class: "facts" });
@@ -94,7 +67,7 @@ async function mostExpensive(app: App, of: Of, title: string): Promise<Table> {
   const bars = why.length || rates.length ? await app.client.ask("why", funcs, of, app.upTo) : null;
   const all = rates.length ? await app.client.ask("why", null, of, Side.New) : null;
   const sides = app.base ? [Side.Old, Side.New] : [Side.New];
-  const sum = (side: Side, i: number): number => bars!.parts[side]!.reduce((s, v) => s + Math.max(0, v[i]!.approx), 0);
+  const sum = (side: Side, i: number): number => wholeOf(bars!.parts[side]!.map((v) => v[i]!));
   const most = why.length ? Math.max(1, ...sides.flatMap((side) => table.names.map((_, i) => sum(side, i)))) : 1;
   const view = new Table({
     label: "Most expensive functions, " + title, columns: [...values.columns, { id: "name", title: "Function", name: true }],
@@ -129,7 +102,7 @@ async function where(app: App): Promise<HTMLElement> {
 }
 
 async function why(app: App): Promise<HTMLElement> {
-  const section = h("section", {}, h("h2", {}, "Why: estimated cycles (CEst) of the program"));
+  const section = h("section", {}, h("h2", {}, "Why: estimated cycles (" + cyclesName(app) + ") of the program"));
   if (!app.summary.why.length) {
     section.append(h("p", { class: "note" },
       "Caches and branches were not simulated: quern run --cache-sim=yes --branch-sim=yes records them."));
@@ -141,13 +114,16 @@ async function why(app: App): Promise<HTMLElement> {
       whyBar(app, parts[side]!.map((v) => v[0]!), "Estimated cycles"));
   const table = h("table", { "aria-label": "Estimated cycles" }), head = table.createTHead().insertRow(),
     body = table.createTBody();
-  for (const text of ["Waits for", ...app.sides.map((side) => app.base ? sideNames[side]! : "Cycles"), "%"])
-    head.append(h("th", { scope: "col", class: text === "Waits for" ? "name" : "num" }, text));
+  const cause = app.summary.cycles < 0 ? "Waits for" : "Cause";
+  for (const text of [cause, ...app.sides.map((side) => app.base ? sideNames[side]! : "Cycles"), "%"])
+    head.append(h("th", { scope: "col", class: text === cause ? "name" : "num" }, text));
   const sum = parts[0]!.reduce((all, v) => all + v[0]!.approx, 0);
-  app.summary.why.forEach((name, i) => {
-    const row = body.insertRow();
-    row.append(h("th", { scope: "row", class: "name" }, h("span", { class: "dot why" + i }), name));
-    for (const side of app.sides) row.append(h("td", { class: "num" }, app.text(side, parts.map((p) => p[i]![0]), 1)));
+  app.summary.why.forEach(({ name, colour, event }, i) => {
+    const row = body.insertRow(), counted = event >= 0;
+    row.append(h("th", { scope: "row", class: "name" }, h("span", { class: "dot why" + colour }), counted ? h("a",
+      { href: app.href({ v: "functions", e: app.eventKey(event) }) }, name) : name, counted ? h("span", { class: "where" }, app.eventName(event)) : null));
+    for (const side of app.sides) row.append(h("td", { class: "num", "data-q": counted ? ["total", event, side, 0].join(":") : null },
+      app.text(side, parts.map((p) => p[i]![0]), counted ? app.scale(event) : 1)));
     row.append(h("td", { class: "num" }, app.shareOf(parts[0]![i]![0]!.approx, sum)));
   });
   app.summary.rates.forEach((name, i) => {
@@ -159,7 +135,10 @@ async function why(app: App): Promise<HTMLElement> {
         percent(at[side]!.approx, 1)));
     row.append(h("td", {}));
   });
+  const most = app.base ? whyChange(app, parts[Side.Difference]!.map((v) => v[0]!), "total", 0) : null;
   section.append(wide(table), csvOf(table, "why"));
+  if (most) section.append(h("p", {}, "Changed most: ", most));
+  section.append(...whyMachine(app));
   return section;
 }
 
@@ -200,6 +179,7 @@ async function changed(app: App): Promise<HTMLElement> {
     const order = await app.client.ask("order", noFilter, { of: Of.Self, event: e, side: Side.Difference,
       descending: growth });
     const { names, values } = await app.client.ask("table", order.slice(0, TEN), cells);
+    const bars = e === app.summary.cycles ? await app.client.ask("why", order.slice(0, TEN), Of.Self, Side.Difference) : null;
     const body = h("tbody");
     names.forEach((name: Name, i) => {
       const v = values.map((column) => column[i]!);
@@ -208,10 +188,11 @@ async function changed(app: App): Promise<HTMLElement> {
       body.append(h("tr", {}, h("td", { class: "num", "data-q": q(Side.Old) }, number(v[1], scale)),
         h("td", { class: "num", "data-q": q(Side.New) }, number(v[0], scale)),
         h("td", { class: "num " + (growth ? "more" : "less"), "data-q": q(Side.Difference) }, signed(v[2], scale)),
-        h("td", { class: "num" }, app.text(Side.Factor, v, scale)), h("td", { class: "name" }, app.named(name))));
+        h("td", { class: "num" }, app.text(Side.Factor, v, scale)), bars && h("td", { class: "name" },
+          whyChange(app, bars.parts[Side.Difference]!.map((part) => part[i]!), "self", name.func)), h("td", { class: "name" }, app.named(name))));
     });
-    const table = h("table", {}, h("thead", {}, h("tr", {}, ...["old", "new", "difference", "factor", "Function"].map((text) =>
-      h("th", { scope: "col", class: text === "Function" ? "name" : "num" }, text)))), body);
+    const table = h("table", {}, h("thead", {}, h("tr", {}, ...["old", "new", "difference", "factor", ...(bars ? ["cause"] : []), "Function"].map((text) =>
+      h("th", { scope: "col", class: text === "Function" || text === "cause" ? "name" : "num" }, text)))), body);
     list.push(h("div", {}, h("h3", {}, growth ? "Largest growths " : "Largest savings ",
       body.rows.length ? csvOf(table, growth ? "growths" : "savings") : null),
       body.rows.length ? table : h("p", { class: "note" }, "none")));
@@ -232,6 +213,8 @@ async function sure(app: App): Promise<HTMLElement> {
         " in functions whose source is in this file"));
   for (const text of app.summary.folders) list.append(h("li", {}, "sources were searched in ", h("bdi", {}, text)));
   for (const text of [...app.summary.remarks, ...app.summary.leftOut]) list.append(h("li", {}, h("bdi", {}, text)));
+  if (app.summary.cycles >= 0)
+    list.append(h("li", {}, "cycles and their causes are estimates of a model: the same in every run, but not those of a processor"));
   list.append(h("li", {},
     "all counts are exact; ≈ marks quotients, and hatched boxes of a flame graph are estimates between two bounds"));
   return h("section", {}, h("h2", {}, "Accuracy"), list);

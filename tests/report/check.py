@@ -22,8 +22,9 @@ from browser import Browser  # noqa: E402
 from firefox import Firefox  # noqa: E402
 from colours import CONTRAST, SIGHTS, apart, light  # noqa: E402
 from compare import (FOLDER, LARGE, QUERN, all_rows, as_json, compare, compare_cycles, compare_edges, compare_lines, compare_rows,
-    compare_summary, compare_views, counts, exact, key, known_of, known_places, places_of, quern, shown,
-    shown_numbers, test)  # noqa: E402
+    compare_summary, compare_views, counts, exact, key, known_of, known_places, places_of, quern, saved_text, shown,
+    shown_numbers, test, texts_of)  # noqa: E402
+from causes import check_causes, check_causes_base, cycles_profiles  # noqa: E402, F401
 from profiles import CIRCLE, COSTS, DIAMOND, FLOW  # noqa: E402
 from screens import (check_compared, check_names, check_panes, check_recursion, check_screen, check_search, check_source, check_unfold,  # noqa: E402, F401
     check_startup, check_widths)
@@ -92,11 +93,6 @@ def check_base(browser, old, new):
     compare_views(browser, known_of(browser, summary), faults, list(range(min(4, summary["funcs"]))))
     compare("console", browser.complaints(), [], faults)
     test("base %s, %s: each difference is that of diff" % (os.path.basename(old), os.path.basename(new)), faults)
-
-
-def texts_of(browser, selector):
-    return browser.run("return [...document.querySelectorAll('%s tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
-                       % selector)
 
 
 def check_pictures(browser):
@@ -567,7 +563,7 @@ def check_colours(browser):
     and bars have a contrast of 3 : 1 to the paper (WCAG 1.4.11)."""
     faults = []
     browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
-    why = ["why%d" % i for i in range(5)]
+    why = ["why%d" % i for i in range(6)]
     pairs = [("hot", "cool"), ("more", "less")] + [(a, b) for i, a in enumerate(why) for b in why[:i]]
     for theme in ("light", "dark"):
         browser.view("m=" + theme)
@@ -582,22 +578,6 @@ def check_colours(browser):
             if max(a, b) / min(a, b) < 3:
                 faults.append("%s: %s has a contrast of %.2f" % (theme, name, max(a, b) / min(a, b)))
     test("colours are told apart with any kind of sight", faults)
-
-
-def saved_text(browser, view, name):
-    """The file that the button of that name saves."""
-    browser.view(view)
-    return browser.driver.execute_async_script("""
-        const done = arguments[arguments.length - 1];
-        if (!("saved" in window)) {
-            const make = URL.createObjectURL;
-            URL.createObjectURL = (b) => { window.saved = b; return make.call(URL, b); };
-        }
-        window.saved = null;
-        [...document.querySelectorAll("#quern-main button")].find((b) =>
-            b.textContent === arguments[0] || b.getAttribute("aria-label") === arguments[0]).click();
-        const wait = () => window.saved ? window.saved.text().then(done) : setTimeout(wait, 10);
-        wait();""", name)
 
 
 def check_old(browser):
@@ -1426,7 +1406,7 @@ def check_each_part(browser, profile, wanted, summary, faults):
 
 
 # In this order. Tests that only Chromium supports: widths of the window, print, damaged files by the dozen, missing features.
-VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
+VIEWS = ("pictures", "cycles", "bounds", "why", "causes", "causes_base", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
          "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old", "screen", "startup", "names", "panes",
          "source", "unfold", "search", "recursion", "compared", "widths", "walks")
 CHROMIUM = ("access", "damage", "first", "old", "panes", "source", "unfold", "compared", "widths", "walks")
@@ -1440,16 +1420,19 @@ def main():
         return 1 if counts["failures"] else 0
     only = os.environ.get("ONLY")  # for work on a single view
     firefox = os.environ.get("BROWSER") == "firefox"
+    cycles = cycles_profiles()
     golden = sorted(glob.glob("tests/golden/*grind*"))
     browser = Firefox() if firefox else Browser()
     try:
         for path in golden if only else ():
             quern("report", "-o", os.path.join(FOLDER, os.path.basename(path) + ".html"), path)
-        for path in golden if not only else ():
+        for path in [*golden, cycles["new"]] if not only else ():
             check_golden(browser, path)
         for old, new in (("calls-zero", "cfn-reset"), ("cfn-reset", "hex"), ("inline", "calls-zero"),
                          ("call-target-relative", "ranges")) if not only else ():
             check_base(browser, "tests/golden/%s.callgrind" % old, "tests/golden/%s.callgrind" % new)
+        if not only:
+            check_base(browser, cycles["old"], cycles["new"])
         for name in only.split(",") if only else VIEWS:
             if not firefox or name not in CHROMIUM:
                 globals()["check_" + name](browser)

@@ -303,3 +303,24 @@ def compare_lines(browser, rows, profile, scales, faults):
 def all_rows(browser):
     summary = browser.ask("summary")
     return {(r["object"], r["file"], r["name"]): r for r in browser.ask("rows", list(range(summary["funcs"])))}
+
+
+def texts_of(browser, selector):
+    return browser.run("return [...document.querySelectorAll('%s tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+                       % selector)
+
+
+def saved_text(browser, view, name):
+    """The file that the button of that name saves."""
+    browser.view(view)
+    return browser.driver.execute_async_script("""
+        const done = arguments[arguments.length - 1];
+        if (!("saved" in window)) {
+            const make = URL.createObjectURL;
+            URL.createObjectURL = (b) => { window.saved = b; return make.call(URL, b); };
+        }
+        window.saved = null;
+        [...document.querySelectorAll("#quern-main button")].find((b) =>
+            b.textContent === arguments[0] || b.getAttribute("aria-label") === arguments[0]).click();
+        const wait = () => window.saved ? window.saved.text().then(done) : setTimeout(wait, 10);
+        wait();""", name)

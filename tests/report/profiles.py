@@ -45,6 +45,45 @@ fn=d
 """
 
 
+# Cycles with their causes, which add up on each line: Cy of CyBase CyFront CyBad CyMem CyTLB CyCore. In the new one main's call of
+# walk, and walk's line 2, wait 400 cycles longer for data; line 3 takes 10 more of fetch and of units, and mul 10 less of fetch.
+CYCLES_HEAD = """desc: Machine: zen4,detail=all
+desc: L2 cache: 1048576 B, 64 B, 8-way associative
+desc: Timerange: Basic block 0 - 1
+cmd: ./%s
+events: Ir D1mr Cy CyBase CyFront CyBad CyMem CyTLB CyCore
+fl=src/a.c
+fn=main
+1 10 0 20 20 0 0 0 0 0
+"""
+CYCLES = {
+    "old": CYCLES_HEAD % "old" + """cfn=walk
+calls=1 2
+1 600 10 1200 150 50 50 700 50 200
+cfn=mul
+calls=1 9
+1 300 0 800 75 25 0 0 0 700
+fn=walk
+2 400 10 1000 100 0 50 700 50 100
+3 200 0 200 50 50 0 0 0 100
+fn=mul
+9 300 0 800 75 25 0 0 0 700
+""",
+    "new": CYCLES_HEAD % "new" + """cfn=walk
+calls=1 2
+1 600 40 1610 150 55 50 1100 50 205
+cfn=mul
+calls=1 9
+1 300 0 790 75 15 0 0 0 700
+fn=walk
+2 400 40 1400 100 0 50 1100 50 100
+3 200 0 210 50 55 0 0 0 105
+fn=mul
+9 300 0 790 75 15 0 0 0 700
+""",
+}
+
+
 # d costs 90: c brings 60, b 30; e below it costs 40, of which b brings 0 .. 30.
 DIAMOND = """events: Ir
 fl=x
