@@ -13,7 +13,7 @@ setup() {
     export PATH=$BUILD/bin:$PATH
     # Variables that the CI server running these tests may have set.
     unset GITHUB_OUTPUT GITHUB_STEP_SUMMARY CI_COMMIT_BRANCH CI_DEFAULT_BRANCH CI_MERGE_REQUEST_IID
-    unset COMMENT_TOKEN BENCH INSIDE LIMIT EACH QUERN_SOURCE QUERN_VERSION MAKEFLAGS MAKELEVEL
+    unset COMMENT_TOKEN BENCH MACHINE CYCLES INSIDE LIMIT EACH QUERN_SOURCE QUERN_VERSION MAKEFLAGS MAKELEVEL
     unset NO_COLOR DEBUGINFOD_URLS
     CHECKOUT=$BATS_TEST_TMPDIR/checkout
     mkdir "$CHECKOUT"
@@ -27,6 +27,9 @@ setup() {
 
 # What a message says of the function, and its lines, after "EVENT was ".
 MORE='[0-9,]* and is [0-9,]* (+[56]\.[0-9]*%); most in bench_hash() +[0-9,]* at [^ ]*bench\.cc:[0-9]* +'
+
+# The same of the cycles: 60 more rounds of the hash wait for multiplications.
+SLOWER='Cy of 1 function: bench_hash() was [0-9,]* and is [0-9,]* (+[56]\.[0-9]*%) (CyCore +[0-9,]*) at [^ ]*bench\.cc:[0-9]* +'
 
 # The benchmark's work, and a file newer than the program.
 rounds() {
@@ -61,6 +64,11 @@ summary_row() {
     grep '^| `Ir` | [0-9]' "$1" | tail -n 1
 }
 
+# All events of all lines of two runs are the same, only the process is another one.
+same_cycles() {
+    cmp <(grep -v '^pid: ' cycles.base) <(grep -v '^pid: ' cycles.new)
+}
+
 @test "GitHub Actions" {
     stand_in gh
     main=(github.ref=refs/heads/main github.sha=1111 github.event_name=push)
@@ -69,10 +77,12 @@ summary_row() {
     recipe github github.yml "${main[@]}"
     [ "$status" = 0 ]
     cmp quern.base quern.new
+    cmp cycles.base cycles.new
+    grep -qx 'desc: Machine: *zen4,detail=all' cycles.base
     version=$(quern --version | sed 's/quern //')
-    grep -qF -- "-- the baseline: actions/cache/restore@v4 {'path': 'quern.base', \
+    grep -qF -- "-- the baseline: actions/cache/restore@v4 {'path': 'quern.base\ncycles.base', \
 'key': 'quern-$version-1111', 'restore-keys': 'quern-$version-'}" log
-    grep -qF -- "-- keep it: actions/cache/save@v4 {'path': 'quern.base', \
+    grep -qF -- "-- keep it: actions/cache/save@v4 {'path': 'quern.base\ncycles.base', \
 'key': 'quern-$version-1111'}" log
     grep -qx -- '-- gate: not now' log
     [ ! -e called ]
@@ -83,6 +93,8 @@ summary_row() {
     recipe github github.yml "${change[@]}"
     [ "$status" = 0 ]
     [[ "$(summary_row summary.md)" == *"| 0 |  |" ]]
+    [ "$(grep -c '^No function changed\.$' summary.md)" = 2 ]
+    same_cycles
     grep -qx -- '-- keep it: not now' log
 
     # 6 % more rounds: red, with the reason in the summary and an annotation at its line.
@@ -94,6 +106,11 @@ summary_row() {
     grep -q 'quern: limit exceeded: \*:Ir>+5%: Ir of 1 function: bench_hash() was ' log
     grep -q '^| `Ir>+0.5%` | \*\*exceeded\*\* | Ir was .*; most in bench\\_hash() ' summary.md
     cmp comment.md summary.md
+    # Cycles, by cause and by function; and what grew.
+    grep -q "^quern: limit exceeded: bench_\*:Cy>+2%: $SLOWER" log
+    [ "$(grep -c '^| `bench_\*:Cy>+2%` | \*\*exceeded\*\* | Cy of 1 function: bench\\_hash() was ' summary.md)" = 1 ]
+    grep -q '^| `CyCore` units and dependencies | [0-9,]* | [0-9,]* | +[0-9,]* | ' summary.md
+    grep -q '^| +[0-9,]* | .* | `[^ ]*bench\.cc:bench_hash()` |$' cycles.md
     [ "$(< called)" = "gh pr comment 17 --edit-last --create-if-none --body-file quern.md" ]
     python3 - << 'END'
 import json
@@ -121,8 +138,11 @@ END
     recipe gitlab gitlab.yml "${main[@]}"
     [ "$status" = 0 ]
     cmp quern.base quern.new
+    cmp cycles.base cycles.new
     recipe gitlab gitlab.yml "${change[@]}"
     [ "$status" = 0 ]
+    same_cycles
+    grep -q '<testsuites tests="1" failures="0" errors="0">' cycles.xml
     grep -q '<testsuites tests="2" failures="0" errors="0">' quern.xml
     [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
     [ ! -e called ] # without a token
@@ -132,10 +152,18 @@ END
     [[ "$(< called)" == "curl "*" --header PRIVATE-TOKEN: secret --form body=<quern.md \
 http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     cmp comment.md quern.md
+    grep -q '^| `CyCore` units and dependencies | [0-9,]* | [0-9,]* | +[0-9,]* | ' comment.md
     grep -q '<testsuites tests="2" failures="2" errors="0">' quern.xml
     grep -q "<failure type=\"limit\" message=\"Ir was $MORE" quern.xml
+    grep -q "<failure type=\"limit\" message=\"$SLOWER" cycles.xml
     grep -q '\*\*exceeded\*\*' quern.md
-    python3 -c 'import xml.etree.ElementTree as t; t.parse("quern.xml")'
+    python3 -c 'import xml.etree.ElementTree as t; t.parse("quern.xml"); t.parse("cycles.xml")'
+    # Of the cycles alone.
+    recipe gitlab gitlab.yml "${change[@]}" LIMIT='Ir>+10%' EACH='*:Ir>+10%'
+    [ "$status" = 1 ]
+    grep -q '<testsuites tests="2" failures="0" errors="0">' quern.xml
+    recipe gitlab gitlab.yml "${change[@]}" COMMENT_TOKEN=secret LIMIT='Ir>+10%' EACH='*:Ir>+10%' CYCLES='bench_*:Cy>+10%'
+    [ "$status" = 0 ]
     recipe gitlab gitlab.yml "${main[@]}"
     [ "$status" = 0 ]
     recipe gitlab gitlab.yml "${change[@]}"
@@ -164,6 +192,27 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     make quern-check QUERN_LIMITS='bench_hush:Ir>+1%' 2> messages || status=$?
     [ "$status" = 2 ]
     grep -q "neither profile has a function 'bench_hush'; is 'bench_hash()' meant?" messages
+}
+
+@test "plain make: estimated cycles" {
+    make bench quern-cycles-baseline
+    next_job
+    make quern-cycles
+    same_cycles
+    grep -qx 'No function changed\.' cycles.md
+    rounds 1060
+    status=0
+    make quern-cycles 2> messages || status=$?
+    [ "$status" = 2 ] # of make
+    grep -q "^quern: limit exceeded: bench_\*:Cy>+2%: $SLOWER" messages
+    grep -q '^| `bench_\*:Cy>+2%` | \*\*exceeded\*\* | Cy of 1 function: bench\\_hash() was ' cycles.md
+    # The benchmark of sorting costs what it cost; on another machine something else.
+    make quern-cycles-baseline quern-cycles BENCH='./bench sort'
+    make quern-cycles-baseline QUERN_MACHINE=sapphire-rapids
+    grep -qx 'desc: Machine: *sapphire-rapids,detail=all' cycles.base
+    status=0
+    cmp -s cycles.base cycles.new || status=$?
+    [ "$status" = 1 ]
 }
 
 @test "the whole program: its start hides the benchmark, and depends on the environment" {
@@ -242,6 +291,12 @@ sources() {
     make quern-check 2> messages || status=$?
     [ "$status" = 2 ] # of make
     grep -q 'quern: limit exceeded: Ir>+0.5%: Ir was .*; most in bench_hash ' messages
+    make quern-cycles-baseline
+    sed -i 's/^const ROUNDS: u32 = .*/const ROUNDS: u32 = 1130;/' src/main.rs
+    status=0
+    make quern-cycles 2> messages || status=$?
+    [ "$status" = 2 ] # of make
+    grep -q '^quern: limit exceeded: bench_\*:Cy>+2%: Cy of 1 function: bench_hash was [0-9,]* and is [0-9,]* (+[67]\.[0-9]*%) (CyCore +' messages
     [ "$(target/release/bench --list | xargs)" = "sort hash table" ]
     status=0
     target/release/bench nothing 2> messages || status=$?
