@@ -842,6 +842,20 @@ static void add_jump(struct call_graph *g, const struct spool_edge *e)
     must(g, quern_profile_add_jump(g->p, &at.at, &to.at, executed, followed));
 }
 
+// Other viewers know the events of Callgrind, but not those of a core: they get long names.
+static void name_cycles(struct call_graph *g)
+{
+    static const char *const cycles[][2] = {
+#define CYCLES(name, meaning, long_name) { name, long_name },
+#include "share/cycles.def"
+#undef CYCLES
+    };
+
+    for (size_t i = 0; i < sizeof(cycles) / sizeof(*cycles); i++)
+        if (quern_profile_find_event(g->p, cycles[i][0]) >= 0)
+            must(g, quern_profile_define_event(g->p, cycles[i][0], NULL, cycles[i][1]));
+}
+
 struct call_graph *call_graph_new(const struct spool_file *s, struct places *places,
                                   struct finish_totals *totals)
 {
@@ -861,6 +875,7 @@ struct call_graph *call_graph_new(const struct spool_file *s, struct places *pla
         g->event[g->n++] = (int)i;
     }
     must(g, quern_profile_set_events(g->p, names, g->n));
+    name_cycles(g);
     if (spool_is_sampled(s))
         g->sampled = sampled_new(g);
     g->object = xcalloc(s->maps_used + 1, sizeof(*g->object));

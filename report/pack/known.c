@@ -51,9 +51,9 @@ int known_event(struct quern_profile *p, const char *name)
 
 // All of them, then the causes.
 static const struct {
-    const char *name, *meaning;
+    const char *name, *meaning, *long_name;
 } cycles[] = {
-#define CYCLES(name, meaning) { name, meaning },
+#define CYCLES(name, meaning, long_name) { name, meaning, long_name },
 #include "share/cycles.def"
 #undef CYCLES
 };
@@ -95,7 +95,7 @@ static void name_cycles(struct quern_profile *p, const struct known_cycles *c)
 {
     for (int i = -1; i < KNOWN_CAUSES; i++)
         if (!quern_profile_event_long_name(p, i < 0 ? c->all : c->cause[i]))
-            quern_profile_define_event(p, cycles[i + 1].name, NULL, cycles[i + 1].meaning);
+            quern_profile_define_event(p, cycles[i + 1].name, NULL, cycles[i + 1].long_name);
 }
 
 void known_events(struct quern_profile *p)

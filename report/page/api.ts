@@ -179,7 +179,7 @@ export class Api {
       this.cycles = names.get("Cy")!;
       for (const [name, colour] of causes) {
         const event = names.get(name)!;
-        this.whyParts.push({ name: core.event(event).long || name, colour, event, formula: this.formulas[event]! });
+        this.whyParts.push({ name: core.event(event).long.replace(/^cycles of /, "") || name, colour, event, formula: this.formulas[event]! });
       }
       terms = [];
     }
