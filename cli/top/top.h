@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #include "cli/options/options.h"
+#include "cli/profiles/event.h"
 #include "cli/profiles/side.h"
+#include "report/core/detail.h"
 #include "report/core/group.h"
 #include "report/core/values.h"
 #include "report/pack/pack.h"
@@ -49,15 +51,23 @@ struct top_row {
     uint32_t text_size; // of ROW_LINE
 };
 
+// The cause of cycles that weighs most, or changed most.
+struct top_cause {
+    uint8_t which; // 1 to KNOWN_CAUSES; 0: none
+    struct value part;
+};
+
 // Values of rows that are computed before drawing, by side.
 struct top_values {
     struct value cost[2], calls[2];
+    struct top_cause cause;
 };
 
 struct top_column {
     enum values_of of;
     unsigned side;
     bool share; // shows the share of the total, not the value
+    bool cause; // shows the cause of cycles that weighs most
 };
 
 // The filters to undo, the last one first.
@@ -75,6 +85,8 @@ struct top {
     struct formula **formula; // by event; NULL: cannot be read
     uint32_t event;
     bool calls, compare; // has the profile calls, is there a base?
+    struct known_cycles cycles;
+    bool timed; // has it estimated cycles?
 
     // State of the screen
     struct top_place here, *back;
@@ -133,6 +145,16 @@ bool top_filter_undo(struct top *t);
 // top_help.c: a row of the page of keys, or false.
 bool top_help(size_t i, const char **key, const char **text);
 
+// top_cause.c: is the cause of cycles shown? If so, for rows of the core, after
+// top_cause_prepare(), and for a line in a source, by its place in `d` on both sides.
+bool top_cause_shown(const struct top *t);
+void top_cause_prepare(struct top *t, enum values_of of, unsigned side);
+struct top_cause top_cause_of(struct top *t, enum values_of of, uint32_t index);
+void top_cause_line(struct top *t, const struct detail *d, const size_t row[2],
+                    struct top_cause *most);
+// "CyMem 68.3%", with a base "CyMem +400"; "" for none. `out` holds a number (top_text.h).
+void top_cause_text(const struct top *t, const struct top_cause *c, struct value whole, char *out);
+
 // top_rows.c
 struct top_row *top_rows_add(struct top *t, enum top_row_kind kind, uint32_t of);
 struct top_row top_rows_get(const struct top *t, size_t i);
@@ -141,6 +163,7 @@ void top_rows_free(struct top *t);
 bool top_rows_value(struct top *t, const struct top_row *r, enum values_of of, unsigned side,
                     struct value *v);
 struct value top_rows_total(struct top *t, unsigned side);
+struct top_cause top_rows_cause(struct top *t, const struct top_row *r, enum values_of of);
 // The function of a row, or CORE_NONE.
 uint32_t top_rows_func(const struct top *t, const struct top_row *r);
 // The name of a group: part of a string of the core, or written to `number`.

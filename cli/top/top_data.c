@@ -73,6 +73,7 @@ void top_data_load(struct top *t)
     if (!t->side[0].p) // with --live there is one already
         side_read(t->side, t->mod_file, t->mod_func);
     t->event = (uint32_t)side_event(t->side, t->event_name);
+    t->timed = event_cycles(t->side[0].p, &t->cycles);
     progress_begin("preparing %s", t->side[0].paths[0]);
     pack(t);
     load(t);

@@ -80,6 +80,10 @@ void top_rows_title(const struct top *t, const struct top_column *c, char *out, 
         [VALUES_CALLED] = "called", [VALUES_CALLS] = "calls",     [VALUES_TOTAL] = "total",
     };
 
+    if (c->cause) {
+        snprintf(out, size, "%s%s", of[c->of], t->compare ? " changed" : " cause");
+        return;
+    }
     snprintf(out, size, "%s%s", c->share ? "%" : of[c->of],
              t->compare && c->side == VALUES_NEW ? " new" : side[c->side]);
 }
@@ -134,4 +138,23 @@ bool top_rows_value(struct top *t, const struct top_row *r, enum values_of of, u
                                   counts ? 1 : formula_scale(f), v);
     }
     return false;
+}
+
+struct top_cause top_rows_cause(struct top *t, const struct top_row *r, enum values_of of)
+{
+    switch ((enum top_row_kind)r->kind) {
+    case ROW_FUNC: return top_cause_of(t, of == VALUES_EDGE ? VALUES_INCLUSIVE : of, r->of);
+    case ROW_SELF: return top_cause_of(t, VALUES_SELF, r->of);
+    case ROW_EDGE: return top_cause_of(t, of, r->of);
+    case ROW_LINE:
+    case ROW_SITE:
+        if (r->value != CORE_NONE)
+            return t->value[r->value].cause;
+        break;
+    case ROW_TEXT:
+    case ROW_SAYS:
+    case ROW_GROUP:
+    case ROW_EVENT: break;
+    }
+    return (struct top_cause){ 0 };
 }

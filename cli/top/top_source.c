@@ -48,23 +48,26 @@ static struct top_values *new_values(struct top *t)
         t->value_cap = t->value_cap * 2 + 64;
         t->value = xrealloc(t->value, t->value_cap * sizeof(*t->value));
     }
-    t->value[t->values] = (struct top_values){ { zero, zero }, { zero, zero } };
+    t->value[t->values] = (struct top_values){ .cost = { zero, zero }, .calls = { zero, zero } };
     return &t->value[t->values++];
 }
 
 // The costs of a line, on each side by its number there. False: it has none.
 static bool put_costs(struct maker *m, const uint64_t line[2], struct top_values *v)
 {
+    size_t row[2] = { SIZE_MAX, SIZE_MAX };
     bool any = false;
 
     for (unsigned s = 0; s < (m->t->compare ? 2u : 1u); s++) {
         size_t i = find(m->places, line[s]);
         if (line[s] == UINT64_MAX || i == m->places->count || m->places->row[i].line != line[s])
             continue;
+        row[s] = i;
         v->cost[s] = detail_value(m->places, m->formula, s, i);
         // With a base, the other side may use this number for another line.
         any |= !m->t->compare || v->cost[s].approx != 0;
     }
+    top_cause_line(m->t, m->places, row, &v->cause);
     return any;
 }
 
@@ -265,7 +268,8 @@ void top_source_make(struct top *t)
     }
     m.now = t->text[0];
     m.old = t->text[1];
-    top_data_check(detail_places(c, CORE_NONE, t->here.file, DETAIL_LINE, m.formula, &m.places));
+    const struct formula *wanted = top_cause_shown(t) ? NULL : m.formula;
+    top_data_check(detail_places(c, CORE_NONE, t->here.file, DETAIL_LINE, wanted, &m.places));
     top_data_check(detail_calls(c, CORE_NONE, t->here.file, DETAIL_LINE, m.formula, &m.calls));
     gather_lines(&m);
     if (m.past_count && m.past[0] == 0)

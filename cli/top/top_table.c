@@ -61,6 +61,15 @@ static void cell(struct top *t, const struct top_row *r, const struct top_column
 
     *out = 0;
     *sign = 0;
+    if (c->cause) {
+        struct top_cause most = top_rows_cause(t, r, c->of);
+
+        if (top_rows_value(t, r, c->of, VALUES_NEW, &v))
+            top_cause_text(t, &most, v, out);
+        if (t->compare)
+            *sign = most.part.approx > 0 ? 1 : most.part.approx < 0 ? -1 : 0;
+        return;
+    }
     if (!top_rows_value(t, r, c->of, c->side, &v))
         return;
     if (c->share) {

@@ -15,7 +15,16 @@
 
 static void add_column(struct top *t, enum values_of of, unsigned side, bool share)
 {
-    t->column[t->columns++] = (struct top_column){ of, side, share };
+    t->column[t->columns++] = (struct top_column){ .of = of, .side = side, .share = share };
+}
+
+// Beside cycles. As a share it is no column to sort by.
+static void add_cause(struct top *t, enum values_of of)
+{
+    if (!top_cause_shown(t))
+        return;
+    add_column(t, of, VALUES_NEW, true);
+    t->column[t->columns - 1].cause = true;
 }
 
 // The columns of one kind of cost: number and share; with a base both numbers, difference and
@@ -50,15 +59,21 @@ static void make_columns(struct top *t)
             add_cost(t, VALUES_INCLUSIVE, true);
         if (!t->compare || !t->inclusive)
             add_cost(t, VALUES_SELF, true);
+        if (t->group < 0)
+            add_cause(t, t->compare && t->inclusive ? VALUES_INCLUSIVE : VALUES_SELF);
         if (t->calls)
             add_count(t, VALUES_CALLED);
         break;
     case TOP_FUNCTION:
         add_cost(t, VALUES_EDGE, true);
+        add_cause(t, VALUES_EDGE);
         if (t->calls)
             add_count(t, VALUES_CALLS);
         break;
-    case TOP_SOURCE: add_cost(t, VALUES_SELF, true); break;
+    case TOP_SOURCE:
+        add_cost(t, VALUES_SELF, true);
+        add_cause(t, VALUES_SELF);
+        break;
     case TOP_EVENTS: add_cost(t, VALUES_TOTAL, false); break;
     case TOP_HELP: break;
     }
@@ -87,6 +102,7 @@ static unsigned all_sides(const struct top *t)
 static void prepare(struct top *t, enum values_of of)
 {
     top_data_check(values_prepare(t->core, t->formula[t->event], of, all_sides(t)));
+    top_cause_prepare(t, of, all_sides(t));
 }
 
 // t->sort is TOP_COLUMNS before the first columns are made.

@@ -18,6 +18,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
+sys.path.insert(1, os.path.join(os.path.dirname(__file__), "..", "report"))
+from profiles import CYCLES  # noqa: E402
 from screen import Terminal  # noqa: E402
 
 QUERN, ASAN, FOLDER, EXAMPLE = (os.path.abspath(path) for path in sys.argv[1:5])
@@ -152,6 +154,15 @@ def made_screens():
             ["i", "s", "i", ">", "<", "\r", "3", "m", "4", "1"])
     # Of groups as well: 57 of the old and 86 of the new one.
     screens("base-groups", ["--base=old.out", "new.out"], ["i", "g"])
+    # Estimated cycles, with the cause that weighs most: of 1,610 of walk 1,100 wait for data. Beside other events there is none.
+    for side, text in CYCLES.items():
+        write("cycles." + side, text)
+    os.makedirs("src")
+    write("src/a.c", "".join("line %d;\n" % i for i in range(1, 10)))
+    os.utime("src/a.c", (1, 1))
+    screens("cycles", ["-I", ".", "cycles.new"], ["s", "s", "s", "\r", "3", "1g", "g", "e"])
+    # With a base the cause that changed most.
+    screens("cycles-base", ["-I", ".", "--base=cycles.old", "cycles.new"], ["i", "\r", "3"])
     # A cycle: a and b call each other; templates; a file in folders.
     write("cycle.out", head + "ob=prog\nfl=src/x/a.cc\nfn=n::a<std::vector<int> >(int)\n1 5 0\ncfn=n::m::b()\ncalls=2 9\n"
           "1 30 0\nfn=n::m::b()\n9 10 0\ncfn=n::a<std::vector<int> >(int)\ncalls=1 1\n9 20 0\nfn=main\n20 1 0\n"
