@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Usage: axe.py QUERN FOLDER AXE
 
-Every view of five reports and of a page without one, in light, in dark and in forced colours, in Chromium and, where it is there, in Firefox:
+Every view of seven reports and of a page without one, in light, in dark and in forced colours, in Chromium and, where it is there, in Firefox:
 axe-core (the file AXE) finds no violation of WCAG 2.2 A and AA, nor of its own best practices, and the console says
 nothing. Prints TAP; called by make check-report-axe, from the root of the tree."""
 import os
@@ -12,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(__file__))
 from browser import Browser  # noqa: E402
 from firefox import Firefox  # noqa: E402
+from profiles import CYCLES  # noqa: E402
 
 QUERN, FOLDER, AXE = sys.argv[1:4]
 
@@ -86,11 +87,16 @@ def reports():
     with open(flow + ".c", "w") as f:
         f.write("int main(int c, char **v)\n{\n    int s = c;\n    for (int i = 0; i < 100; i++)\n        if (i % 3 == 0)\n"
                 "            s += v[0][0] / (i + 1);\n    return s == 77;\n}\n")
+    cycles = {side: os.path.join(FOLDER, "cycles." + side) for side in CYCLES}
+    for side, path in cycles.items():
+        with open(path, "w") as f:
+            f.write(CYCLES[side])
     subprocess.run(["gcc", "-O1", "-g", "-o", flow, flow + ".c"], check=True)
     subprocess.run(["valgrind", "-q", "--tool=callgrind", "--dump-instr=yes", "--collect-jumps=yes", "--callgrind-out-file=" + flow + ".out",
                     os.path.abspath(flow)], check=True)
     for name, args in (("whole", [whole]), ("base", ["--base=" + old, whole]), ("flow", [flow + ".out"]),
-                       ("plain", ["tests/golden/simple.cachegrind"]), ("series", ["--series", old, whole, whole])):
+                       ("plain", ["tests/golden/simple.cachegrind"]), ("series", ["--series", old, whole, whole]),
+                       ("cycles", [cycles["new"]]), ("causes", ["--base=" + cycles["old"], cycles["new"]])):
         out = os.path.join(FOLDER, name + ".html")
         subprocess.run([QUERN, "report", "-I", FOLDER, "-o", out, *args], check=True, stderr=subprocess.DEVNULL)
         yield name, out

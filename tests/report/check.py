@@ -1251,6 +1251,9 @@ def check_empty(browser):
     browser.settle()
     compare("its columns", [r[1:4] for r in texts_of(browser, "#quern-runs")], [["820", "820", "0"]], faults)
     compare("a series of one", drop(browser, twice[:1], series=True), "a series needs two profiles or more", faults)
+    with open(cycles_profiles()["new"], "rb") as f:
+        compare("estimated cycles", drop(browser, [("cycles.out", f.read())], fragment=""), "", faults)
+    compare("begun with", browser.run("return document.querySelector('.tile[aria-current] .what').textContent"), "estimated cycles", faults)
     compare("hostile names", drop(browser, [("</script><img src=x>.out", b"events: Ir\nfn=<b>\n1 1\n")]), "", faults)
     compare("title", browser.run("return document.title"), "</script><img src=x>.out", faults)
     compare("foreign elements", browser.run("return document.querySelectorAll('img, iframe').length"), 0, faults)
