@@ -72,6 +72,23 @@ void table_reset(struct table *t)
     }
 }
 
+// Is a column's value shown as a share of the row? Not in a difference, where a part may be larger
+// than the whole or have another sign: the share would say nothing.
+static bool is_share(const struct table *t, size_t column, quern_count v, const quern_count *counts)
+{
+    return t->part[column] && v >= 0 && v <= event_value(t->p, t->whole, counts);
+}
+
+// The number of a column as text; its length.
+static int put_number(const struct table *t, size_t column, quern_count v,
+                      const quern_count *counts, char buf[80])
+{
+    if (!is_share(t, column, v, counts))
+        return event_commas(buf, v, quern_profile_event_scale(t->p, t->event[column]));
+    double whole = (double)event_value(t->p, t->whole, counts);
+    return snprintf(buf, 80, v ? "%.1f%%" : "0", v ? 100 * (double)v / whole : 0);
+}
+
 // The largest and the smallest number decide the width of a column without fractions.
 void table_fit(struct table *t, const quern_count *counts, uint64_t present)
 {
@@ -79,11 +96,11 @@ void table_fit(struct table *t, const quern_count *counts, uint64_t present)
 
     for (size_t i = 0; i < t->cols; i++) {
         quern_count v;
-        if (t->part[i] || !event_present(t->p, t->event[i], present))
+        if (!event_present(t->p, t->event[i], present))
             continue;
         v = event_value(t->p, t->event[i], counts);
         struct table_range *r = &t->range[i];
-        if (v <= r->most && v >= r->least)
+        if ((v <= r->most && v >= r->least) || is_share(t, i, v, counts))
             continue;
         int64_t scale = quern_profile_event_scale(t->p, t->event[i]);
         if (scale == 1)
@@ -113,18 +130,6 @@ static enum colour colour_of(const struct table *t, size_t column, quern_count v
     if (t->colours == TABLE_SHARES && total > 0 && v * 10 >= total)
         return COLOUR_WARN;
     return COLOUR_PLAIN;
-}
-
-// The number of a column as text; its length.
-static int put_number(const struct table *t, size_t column, quern_count v,
-                      const quern_count *counts, char buf[80])
-{
-    quern_count whole;
-
-    if (!t->part[column])
-        return event_commas(buf, v, quern_profile_event_scale(t->p, t->event[column]));
-    whole = event_value(t->p, t->whole, counts);
-    return snprintf(buf, 80, v ? "%.1f%%" : "0", whole ? 100 * (double)v / (double)whole : 0);
 }
 
 void table_row(const struct table *t, const quern_count *counts, uint64_t present)

@@ -92,6 +92,15 @@ Event sort order: Ir D1mr"* ]]
 600   10 1,200    150      50    50   700    50    200  src/a.c:walk"* ]]
 }
 
+# In all 400 cycles more: mul has 10 less, all of them of fetch, so in all fetch has 5 less.
+@test "annotate: of a difference, what is no share is a count" {
+    quern diff -o difference old new
+    quern annotate --auto=no difference
+    same "$(grep -E 'TOTALS|a.c:' <<< "$output")" "400 (100.0%)      0      -5      0 100.0%      0   1.2% 0           PROGRAM TOTALS
+410 (102.5%)      0    1.2%      0  97.6%      0   1.2% 0           src/a.c:walk
+-10 (-2.50%)      0     -10      0      0      0      0 0           src/a.c:mul"
+}
+
 @test "annotate, diff: without all causes the events are as in the profile" {
     sed 's/CyTLB/Other/' old > p
     quern annotate --auto=no p
