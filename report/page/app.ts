@@ -215,10 +215,10 @@ export class Values {
     const { app, cells } = this, from = cells.length, parts = app.causes;
     if (!parts.length) return;
     for (const event of parts) cells.push({ of, event, side: app.upTo });
-    this.columns.push({ id: "why", title: app.base ? "Changed most" : "Causes", name: true });
+    this.columns.push({ id: "why", title: app.base ? "Changed most" : "Causes" });
     this.makers.push((values, _above, id) => {
       const v = values.slice(from, from + parts.length), said = app.eventName(app.summary.cycles) + " of this row";
-      return { cell: app.base ? whyChange(app, v, what, id) : wholeOf(v) > 0 ? h("span", { class: "causes" }, whyBar(app, v, said)) : null, of: "" };
+      return { cell: app.base ? whyChange(app, v, what, id, true) : wholeOf(v) > 0 ? h("span", { class: "causes" }, whyBar(app, v, said)) : null, of: "" };
     });
   }
 

@@ -17,7 +17,7 @@ import { causesLegend, whyBar, whyChange, wholeOf } from "./why";
 import type { Column, Row } from "./table";
 
 export const LEAST = 100n; // minimum count of a line or instruction for a ratio to be hot
-const COST = 8, SHARE = 5.4, LINE = 4.2, WHY = 6, WHY_CHANGED = 9; // widths of columns, rem
+const COST = 8, SHARE = 5.4, LINE = 4.2, WHY = 8, WHY_CHANGED = 9; // widths of columns, rem
 const FILES = 300;  // in the list of files
 const INTO = 40;    // functions, the most expensive, whose inlined code is shown
 

@@ -188,11 +188,11 @@ async function changed(app: App): Promise<HTMLElement> {
       body.append(h("tr", {}, h("td", { class: "num", "data-q": q(Side.Old) }, number(v[1], scale)),
         h("td", { class: "num", "data-q": q(Side.New) }, number(v[0], scale)),
         h("td", { class: "num " + (growth ? "more" : "less"), "data-q": q(Side.Difference) }, signed(v[2], scale)),
-        h("td", { class: "num" }, app.text(Side.Factor, v, scale)), bars && h("td", { class: "name" },
-          whyChange(app, bars.parts[Side.Difference]!.map((part) => part[i]!), "self", name.func)), h("td", { class: "name" }, app.named(name))));
+        h("td", { class: "num" }, app.text(Side.Factor, v, scale)), bars && h("td", { class: "num" },
+          whyChange(app, bars.parts[Side.Difference]!.map((part) => part[i]!), "self", name.func, true)), h("td", { class: "name" }, app.named(name))));
     });
     const table = h("table", {}, h("thead", {}, h("tr", {}, ...["old", "new", "difference", "factor", ...(bars ? ["cause"] : []), "Function"].map((text) =>
-      h("th", { scope: "col", class: text === "Function" || text === "cause" ? "name" : "num" }, text)))), body);
+      h("th", { scope: "col", class: text === "Function" ? "name" : "num" }, text)))), body);
     list.push(h("div", {}, h("h3", {}, growth ? "Largest growths " : "Largest savings ",
       body.rows.length ? csvOf(table, growth ? "growths" : "savings") : null),
       body.rows.length ? table : h("p", { class: "note" }, "none")));

@@ -94,15 +94,15 @@ def check_causes_base(browser):
     changes = "return [...document.querySelectorAll('#quern-main .change')].filter((e) => !e.closest('.tile')).map((e) => e.textContent)"
     numbers = "return [...document.querySelectorAll('#quern-main .change [data-q]')].filter((e) => !e.closest('.tile')).map((e) => e.dataset.q)"
     browser.view("")
-    compare("summary", browser.run(changes), ["waiting for data +400", "fetch and decoding -10", "waiting for data +400"], faults)
+    compare("summary", browser.run(changes), ["CyMem +400", "CyFront -10", "waiting for data +400"], faults)
     walk, mul = (next(i for i in range(3) if browser.ask("name", i)["name"] == name) for name in ("walk", "mul"))
     compare("their numbers", browser.run(numbers), ["self:6:2:%d" % walk, "self:4:2:%d" % mul, "total:6:2:0"], faults)
     compare("bars", labels(browser)[:2], [said("Estimated cycles, old", "12.1 3.71 2.48 34.7 2.48 44.6"), said("Estimated cycles, new", PROGRAM)], faults)
     compare("table", [row[1:5] for row in texts_of(browser, "[aria-label=\\'Estimated cycles\\'] table")][3], ["700", "1,100", "+400", "×1.57"], faults)
     browser.view("v=compare")
-    compare("compare", browser.run(changes), ["waiting for data +400", "fetch and decoding -10"], faults)
+    compare("compare", browser.run(changes), ["CyMem +400", "CyFront -10"], faults)
     browser.view("v=lines")
-    compare("lines", browser.run(changes), ["waiting for data +400", "fetch and decoding +5", "fetch and decoding -10"], faults)
+    compare("lines", browser.run(changes), ["CyMem +400", "CyFront +5", "CyFront -10"], faults)
     browser.view("v=source")
     compare("source", browser.run(changes), ["CyMem +400", "CyFront +5", "CyFront -10"], faults)
     browser.view("v=function&f=" + browser.ask("name", walk)["hash"])
