@@ -9,7 +9,7 @@ import type { Child } from "./element";
 import type { Column } from "./table";
 import { base, clip, factor, h, number, percent, share, signed } from "./element";
 import { go, write } from "./state";
-import { whyBar, whyChange, wholeOf } from "./why";
+import { whyCell } from "./why";
 import type { State } from "./state";
 
 export interface Shown {
@@ -218,7 +218,7 @@ export class Values {
     this.columns.push({ id: "why", title: app.base ? "Changed most" : "Causes" });
     this.makers.push((values, _above, id) => {
       const v = values.slice(from, from + parts.length), said = app.eventName(app.summary.cycles) + " of this row";
-      return { cell: app.base ? whyChange(app, v, what, id, true) : wholeOf(v) > 0 ? h("span", { class: "causes" }, whyBar(app, v, said)) : null, of: "" };
+      return { cell: whyCell(app, v, said, what, id), of: "" };
     });
   }
 

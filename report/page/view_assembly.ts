@@ -8,6 +8,7 @@ import type { App, Shown, View } from "./app";
 import { funcOf, missing, sideNames } from "./app";
 import { h, number, svg } from "./element";
 import { Table } from "./table";
+import { causesLegend, whyCell } from "./why";
 import type { Column, Row } from "./table";
 import { showFlow } from "./view_flow";
 import { LEAST } from "./view_source";
@@ -68,7 +69,7 @@ async function show(app: App): Promise<Shown> {
   if (f === NONE) return { element: h("div", {}, h("h2", {}, "Assembly"), h("p", { class: "note" }, missing(app))) };
   // Beside the selected events: the one of the heat, and the operands that a ratio needs to be meaningful.
   const name = await app.client.ask("name", f), events = app.events, warm = app.eventOf(app.state.x ?? app.state.e),
-    asked = [...new Set([...events, warm, 0])];
+    { causes } = app, asked = [...new Set([...events, warm, 0, ...causes])];
   const code = await app.client.ask("funcCode", f, asked, app.upTo);
   const items = new Map<bigint, Item>();
   const item = (addr: bigint): Item => {
@@ -137,6 +138,7 @@ async function show(app: App): Promise<Shown> {
   const columns: Column[] = events.flatMap((e) => app.sides.map((side) => ({
     id: "self" + e + side, title: app.eventName(e) + (app.base ? ", " + sideNames[side] : ""),
   })));
+  if (causes.length) columns.push({ id: "why", title: app.base ? "Changed most" : "Causes" });
   const costs = columns.length;
   columns.push({ id: "arrows", title: "Jumps", spare: true }, { id: "addr", title: "Address" },
     { id: "bytes", title: "Bytes", name: true, spare: true },
@@ -149,10 +151,10 @@ async function show(app: App): Promise<Shown> {
       const of: string[] = [], cells = events.flatMap((e, k) => app.sides.map((side) => {
         of.push(["insnsite", e, side, row.site.addr.toString(16) + "-" + row.site.callee.func].join(":"));
         return app.text(side, row.site.cost[k]!, scale(e));
-      }));
+      })), why = causes.length ? [null] : [];
       const exact = (v: bigint): Value => ({ exact: v, approx: Number(v) }), [a, b] = [row.site.calls[0]!, row.site.calls[1]!];
       const calls = app.base ? "calls: " + app.said([exact(a), exact(b), exact(a - b)], 1) : number(exact(a), 1) + " calls";
-      return { cells: [...cells, picture, null, null, h("span", { class: "call" }, "→ ", app.link(row.site.callee),
+      return { cells: [...cells, ...why, picture, null, null, h("span", { class: "call" }, "→ ", app.link(row.site.callee),
         " " + calls), null], of, attributes: { class: "site" } };
     }
     if (!("insn" in row))
@@ -163,7 +165,7 @@ async function show(app: App): Promise<Shown> {
     const of: string[] = [], hex = row.addr.toString(16), cells = events.flatMap((e, k) => app.sides.map((side) => {
       of.push(row.values ? ["insn", e, side, hex].join(":") : "");
       return row.values ? app.text(side, row.values[k]!, scale(e)) : null;
-    }));
+    })), parts = row.values && causes.map((e) => row.values![asked.indexOf(e)]![app.upTo]!);
     const text = h("code", { class: "text" }, row.insn ? (app.state.y === "att" ? row.insn.att : row.insn.intel) : "");
     const heat = heatOf(row);
     if (heat > 0) {
@@ -171,7 +173,8 @@ async function show(app: App): Promise<Shown> {
       text.style.setProperty("--heat", String(Math.sqrt(heat / most)));
     }
     return {
-      cells: [...cells, picture, h("a", { class: "main", href: app.href({ v: "assembly", l: "0x" + hex }) },
+      cells: [...cells, ...(causes.length ? [parts && whyCell(app, parts, "Cycles of 0x" + hex, "insn", hex)] : []), picture,
+        h("a", { class: "main", href: app.href({ v: "assembly", l: "0x" + hex }) },
         "0x" + hex),
         h("code", { class: "bytes" }, row.insn ? [...row.insn.bytes].map((b) => b.toString(16).padStart(2,
           "0")).join(" ") : ""), text,
@@ -181,7 +184,7 @@ async function show(app: App): Promise<Shown> {
   };
   element.append(h("p", { class: "count", role: "status" }, list.length + " instructions, " + arrows.length +
     " jumps within" + (ratio ? "; heat by " + app.eventName(warm) + " of those with at least " + LEAST + " " +
-    app.eventName(0) : "")), h("p", {}, table.csvButton("assembly")), table.element);
+    app.eventName(0) : "")), ...causesLegend(app), h("p", {}, table.csvButton("assembly")), table.element);
   await table.show({
     count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first,
       first + count).map((row, k) => draw(row, first + k))),

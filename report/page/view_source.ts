@@ -13,7 +13,7 @@ import { write } from "./state";
 import { coloured, dedent, languageOf, lex } from "./syntax";
 import type { Open } from "./syntax";
 import { Table } from "./table";
-import { causesLegend, whyBar, whyChange, wholeOf } from "./why";
+import { causesLegend, whyCell } from "./why";
 import type { Column, Row } from "./table";
 
 export const LEAST = 100n; // minimum count of a line or instruction for a ratio to be hot
@@ -416,7 +416,7 @@ class SourceView implements Shown {
       }
       if (causes.length) {
         const v = row.values && causes.map((e) => row.values![events.indexOf(e)]![app.upTo]!), what = row.inside ? "inner" : this.func === NONE ? "line" : "funcline";
-        cells.push(!v ? null : app.base ? whyChange(app, v, what, id, true) : wholeOf(v) > 0 ? h("span", { class: "causes" }, whyBar(app, v, "Cycles of line " + row.new)) : null);
+        cells.push(v && whyCell(app, v, "Cycles of line " + row.new, what, id));
         of.push("");
       }
       const code = h("code", { class: "text" + (row.cold ? " cold" : ""), title: row.cold ? "no cost" : null },

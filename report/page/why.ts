@@ -53,6 +53,13 @@ export function whyChange(app: App, differences: Value[], what: string, id: stri
     { "data-q": event < 0 ? null : [what, event, Side.Difference, id].join(":") }, signed(v, event < 0 ? 1 : app.scale(event))));
 }
 
+// A cell of a row's table: the bar of its causes `of` something, with a base the one that changed most. `values`: by cause, their
+// differences if there is a base.
+export function whyCell(app: App, values: Value[], of: string, what: string, id: string | number): HTMLElement | null {
+  if (app.base) return whyChange(app, values, what, id, true);
+  return wholeOf(values) > 0 ? h("span", { class: "causes" }, whyBar(app, values, of)) : null;
+}
+
 // A rate, marked where it is more than twice the program's.
 export function rate(v: Value | undefined, program: Value | undefined, old?: Value): HTMLElement {
   const high = !!v && !!program && v.approx > 2 * program.approx && v.approx > 0.001;

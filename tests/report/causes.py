@@ -86,6 +86,37 @@ def check_causes(browser):
     test("causes of cycles", faults)
 
 
+# Lines 2 and 3 of walk as instructions, of the old and the new one.
+INSNS = {side: CYCLES[side].split("events:")[0] + "positions: instr line\nevents:" + CYCLES[side].split("events:")[1].split("fl=")[0]
+         + "fl=src/a.c\nfn=walk\n" + "".join("0x%d %s\n" % (10 * int(line[0]), line) for line in CYCLES[side].split("\n") if line[:2] in ("2 ", "3 "))
+         for side in CYCLES}
+
+
+def check_causes_insns(browser):
+    """The same of instructions, alone and with a base."""
+    faults, paths = [], {side: os.path.join(FOLDER, "insns." + side) for side in INSNS}
+    for side, path in paths.items():
+        with open(path, "w") as f:
+            f.write(INSNS[side])
+    for name, options in (("insns.html", ()), ("insns-base.html", ("--base=" + paths["old"],))):
+        quern("report", *options, "-o", os.path.join(FOLDER, name), paths["new"])
+    browser.open(os.path.join(FOLDER, "insns.html"))
+    browser.view("v=assembly")
+    compare("bars", labels(browser), [said("Cycles of 0x20", LINE_2), said("Cycles of 0x30", LINE_3)], faults)
+    browser.view("v=lines&b=addr")
+    compare("in Lines", labels(browser), [said("Cy of this row", LINE_2), said("Cy of this row", LINE_3)], faults)
+    browser.view("v=assembly&e=Ir")
+    compare("beside another event", labels(browser), [], faults)
+    browser.open(os.path.join(FOLDER, "insns-base.html"))
+    browser.view("v=assembly")
+    compare("changed", browser.run("return [...document.querySelectorAll('#quern-assembly .change')].map((e) => e.textContent)"),
+            ["CyMem +400", "CyFront +5"], faults)
+    compare("their numbers", browser.run("return [...document.querySelectorAll('#quern-assembly .change [data-q]')].map((e) => e.dataset.q)"),
+            ["insn:6:2:20", "insn:4:2:30"], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("causes of cycles, of instructions", faults)
+
+
 def check_causes_base(browser):
     """With a base: the cause that changed most, of the program, of functions and of lines."""
     faults = []

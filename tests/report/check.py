@@ -24,7 +24,7 @@ from colours import CONTRAST, SIGHTS, apart, light  # noqa: E402
 from compare import (FOLDER, LARGE, QUERN, all_rows, as_json, compare, compare_cycles, compare_edges, compare_lines, compare_rows,
     compare_summary, compare_views, counts, exact, key, known_of, known_places, places_of, quern, saved_text, shown,
     shown_numbers, test, texts_of)  # noqa: E402
-from causes import check_causes, check_causes_base, cycles_profiles  # noqa: E402, F401
+from causes import check_causes, check_causes_base, check_causes_insns, cycles_profiles  # noqa: E402, F401
 from profiles import CIRCLE, COSTS, DIAMOND, FLOW  # noqa: E402
 from screens import (check_compared, check_names, check_panes, check_recursion, check_screen, check_search, check_source, check_unfold,  # noqa: E402, F401
     check_startup, check_widths)
@@ -1409,7 +1409,7 @@ def check_each_part(browser, profile, wanted, summary, faults):
 
 
 # In this order. Tests that only Chromium supports: widths of the window, print, damaged files by the dozen, missing features.
-VIEWS = ("pictures", "cycles", "bounds", "why", "causes", "causes_base", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
+VIEWS = ("pictures", "cycles", "bounds", "why", "causes", "causes_base", "causes_insns", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
          "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old", "screen", "startup", "names", "panes",
          "source", "unfold", "search", "recursion", "compared", "widths", "walks")
 CHROMIUM = ("access", "damage", "first", "old", "panes", "source", "unfold", "compared", "widths", "walks")
