@@ -184,6 +184,7 @@ enum spool_filling {
 // makes estimates of them (finish/spool/spool_estimate.c).
 struct spool_sampling {
     uint32_t first, interval, window, run_in, learn;
+    uint32_t branches; // not 0: the predictor sees all, and each misprediction counts once
 };
 
 // The sums of a process so far, which no part of the profile takes off.

@@ -256,9 +256,9 @@ static void read_native(const struct run_options *o, struct machine *m, char *me
 // ---- Modifiers ----
 
 // NAME,key=value,...: parts of the machine that are left out, and how its core is simulated.
-enum modifier { DETAIL, NO_PREFETCH, NO_TLB, OLD_BRANCH, NO_CORE, MODIFIERS };
-static const char *const modifiers[MODIFIERS] = { "detail=all", "prefetch=off", "tlb=off",
-                                                  "branch=cachegrind", "core=off" };
+enum modifier { DETAIL, NO_PREFETCH, NO_TLB, OLD_BRANCH, ALL_BRANCHES, NO_CORE, MODIFIERS };
+static const char *const modifiers[MODIFIERS] = { "detail=all",        "prefetch=off", "tlb=off",
+                                                  "branch=cachegrind", "branch=all",   "core=off" };
 
 // The comma before the last part if that has the form of a modifier: names of files may have
 // commas.
@@ -275,8 +275,8 @@ static unsigned read_modifier(const struct run_options *o, const char *text)
         if (strcmp(text, modifiers[i]) == 0)
             return 1u << i;
     die(UTIL_USAGE,
-        "--machine=%s: %s: unknown modifier; there are detail=all, prefetch=off, tlb=off, "
-        "branch=cachegrind and core=off",
+        "--machine=%s: %s: unknown modifier; there are detail=all, branch=all, prefetch=off, "
+        "tlb=off, branch=cachegrind and core=off",
         o->machine, text);
 }
 
@@ -333,9 +333,10 @@ static const struct spool_sampling usual = {
 };
 
 // Cycles are counted if the machine has a core and nothing is against it.
-static void set_core(struct run_options *o, struct machine *m, bool detailed)
+static void set_core(struct run_options *o, struct machine *m, unsigned modified)
 {
     const char *with = against_core(o);
+    bool detailed = modified >> DETAIL & 1;
 
     if (!m->has_core && detailed)
         die(UTIL_USAGE,
@@ -358,6 +359,7 @@ static void set_core(struct run_options *o, struct machine *m, bool detailed)
         o->sampling = (struct spool_sampling){ 0 };
     else if (!o->sampling.interval)
         o->sampling = usual;
+    o->sampling.branches = modified >> ALL_BRANCHES & 1;
 }
 
 // ---- The run ----
@@ -418,7 +420,7 @@ void run_levels_set(struct run_options *o, char *messages[RUN_LEVELS])
     free(name);
     modify(m, modified);
     check_options(o, m);
-    set_core(o, m, modified >> DETAIL & 1);
+    set_core(o, m, modified);
     override(&c->i1, &m->i1, &messages[MACHINE_L1I]);
     override(&c->d1, &m->d1, &messages[MACHINE_L1D]);
     override(&c->ll, &m->ll, &messages[MACHINE_LL]);

@@ -455,6 +455,6 @@ bool caches_indirect(struct thread *t, u64 branch, u64 target)
 
 void caches_branches_begin(struct thread *t)
 {
-    if (tb_config.predictor)
+    if (tb_config.predictor && tb_config.learns)
         sim_predict_forget_calls(t->sim->predict);
 }

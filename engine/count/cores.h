@@ -43,7 +43,7 @@ static inline bool cores_interpreted(const struct thread *t)
 // Whether the predictor sees branches.
 static inline bool cores_predicted(const struct thread *t)
 {
-    return !tb_config.sampled || t->core_phase != CORES_OFF;
+    return !tb_config.learns || t->core_phase != CORES_OFF;
 }
 
 enum cores_branch_kind { CORES_BCM, CORES_BIM, CORES_BRM };
@@ -53,7 +53,7 @@ void cores_weigh_branch(struct thread *t, u32 counter, enum cores_branch_kind ki
 static inline void cores_count_branch(struct thread *t, u32 counter, enum cores_branch_kind kind,
                                       bool missed)
 {
-    if (tb_config.sampled)
+    if (tb_config.learns)
         cores_weigh_branch(t, counter, kind, missed);
     else if (missed)
         calls_count(t, counter, 1);

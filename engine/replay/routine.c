@@ -558,7 +558,7 @@ static void predict_target(struct maker *m, u64 branch, u32 counter)
     struct x86 *a = &m->code;
     struct part *p;
 
-    if (tb_config.sampled) {
+    if (tb_config.learns) {
         learn_branch(m, PART_LEARN_TARGET, branch, counter, true);
         return;
     }
@@ -583,7 +583,7 @@ static void predict(struct maker *m, u64 branch, u32 counter, bool taken)
     struct x86 *a = &m->code;
     struct part *p;
 
-    if (tb_config.sampled) {
+    if (tb_config.learns) {
         learn_branch(m, PART_LEARN, branch, counter, taken);
         return;
     }

@@ -117,6 +117,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
     c->predictor = (spool->flags & SPOOL_F_PREDICTOR) != 0;
     c->core = (spool->flags & SPOOL_F_CORE) != 0;
     c->sampled = c->core && spool->machine.sampling.interval;
+    c->learns = c->sampled && !spool->machine.sampling.branches;
     c->way_search = !(spool->flags & SPOOL_F_NO_WAY_SEARCH);
     c->recordbuf_size = spool->flags & SPOOL_F_SMALL_BUFFERS ? 0x4000 : 0x80000;
     c->shown = spool->cpu.leaves != 0;

@@ -11,6 +11,7 @@ struct tb_config {
     bool predictor;        // branches are predicted by sim/predict.c, in C
     bool core;             // instructions are timed (count/cores.h)
     bool sampled;          // but not all of them
+    bool learns;           // and the predictor does not see all branches
     bool forms;            // decoded instructions are cached
     bool each_block;       // every block goes to the dispatcher: --dump-every-bb
     bool recording;        // record now, simulate later: --replay

@@ -298,6 +298,8 @@ static void replace(void *ctx, const struct spool_walk_insn *in)
         return;
     at = spots_find(&e->address, in->pc, context_key(in), false);
     memset(to + p.cy, 0, (SPOOL_CY_EVENTS + SPOOL_LATENCIES) * sizeof(*to));
+    if (e->s->h->machine.sampling.branches)
+        p.missed = ~0u; // exact already
     if (p.missed != ~0u)
         to[p.missed] = 0;
     if (!at || at->given)

@@ -529,7 +529,11 @@ static struct sampled *sampled_new(const struct call_graph *g)
     struct sampled *s = xcalloc(1, sizeof(*s));
 
     for (int k = 0; k <= CALL_ESTIMATES; k++) {
+        bool branch = k >= SPOOL_SAMPLED_CAUSES && k < CALL_ESTIMATES;
+
         s->row[k] = -1;
+        if (branch && g->s->h->machine.sampling.branches)
+            continue;
         for (size_t i = 0; i < g->n; i++)
             if (finish_callgrind[g->event[i]].in == events[k])
                 s->row[k] = (int)i;

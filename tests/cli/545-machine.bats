@@ -326,8 +326,8 @@ END
     refused "--machine=sapphire-rapids,core=off,detail=all: detail=all: the machine has no [core]; choose \
 one that has (sapphire-rapids), or leave detail=all out" --machine=sapphire-rapids,core=off,detail=all ./prog
     for modifier in detail=some prefetch=on =; do
-        refused "--machine=two,$modifier: $modifier: unknown modifier; there are detail=all, prefetch=off, \
-tlb=off, branch=cachegrind and core=off" --machine=two,$modifier ./prog
+        refused "--machine=two,$modifier: $modifier: unknown modifier; there are detail=all, branch=all, \
+prefetch=off, tlb=off, branch=cachegrind and core=off" --machine=two,$modifier ./prog
     done
     refused "--machine=two,: no such machine; did you mean two? --machine=list lists them, and a file's \
 name has a / or ends in .machine" --machine=two, ./prog
@@ -375,8 +375,54 @@ event: CyBad : cycles of mispredictions
 event: CyMem : cycles of waiting for data
 event: CyTLB : cycles of translation of addresses
 event: CyCore : cycles of units and dependencies"
-    quern run -q --machine=sapphire-rapids --calls=yes -o four ./p
+    quern run -q --machine=sapphire-rapids,core=off --calls=yes -o four ./p
     [ "$(grep -c '^event: ' four)" = 0 ]
+}
+
+# Of 8,000,000 instructions of the loop (imul, sub, cmp, jne), 3 cycles for each multiplication: by
+# samples as with all.
+@test "cycles from samples" {
+    real
+    printf '%s\n' 'int main(int n, char **v) { for (int i = 0; i < 2000000; i++) n *= n; return n != 1; }' > p.c
+    gcc -O1 -g -o p p.c
+    quern run --machine=sapphire-rapids -o one ./p
+    [ "$status" = 0 ]
+    grep -qx 'desc: Sampling:         the first 1000000 instructions, then 10000 of each 1000000' one
+    [[ $messages == *" Cycles and mispredictions are estimates: timed were the first 1,000,000 instructions,
+"*" then 10,000 of each 1,000,000"* ]]
+    cycles=$(awk '/^events:/ { for (i = 2; i <= NF; i++) at[$i] = i }
+        /^fn=/ { main = $0 == "fn=main" } /^[0-9]/ && main { n += $at["Cy"] } END { print n }' one)
+    [ "$cycles" -gt 5940000 ] || return
+    [ "$cycles" -lt 6060000 ]
+    # The predictor sees all branches: as many mispredictions as where all instructions are timed.
+    for detail in branch=all detail=all; do
+        quern run -q --reproducible=yes --machine=sapphire-rapids,$detail -o $detail ./p
+        awk '/^events:/ { for (i = 2; i <= NF; i++) at[$i] = i }
+            /^summary:/ { print $at["Bcm"], $at["Bim"], $at["Brm"] }' $detail > $detail.branches
+    done
+    same "$(< branch=all.branches)" "$(< detail=all.branches)"
+    # What costs belong to is not known when a core is told of them.
+    quern run --machine=sapphire-rapids --calls=yes --separate-callers=2 -o two ./p
+    [ "$status" = 0 ]
+    [[ $messages == "quern: --machine=sapphire-rapids: no cycles are counted: not with --separate-callers and its like (core=off says nothing)
+"* ]]
+    ! grep -q '^events:.*Cy' two || return
+    quern run -q --machine=sapphire-rapids --calls=yes --separate-callers=2 -o two ./p
+    same "$messages" ""
+}
+
+@test "cycles from samples: the numbers of instructions" {
+    real
+    printf '%s\n' 'int main(void) { return 0; }' > p.c
+    gcc -o p p.c
+    why="must be FIRST,INTERVAL,WINDOW,RUN-IN,LEARN: numbers of instructions, the last three of an \
+interval together no more than it has, and WINDOW not 0"
+    for numbers in 1,2,3,4 1,1000,10,10,10,10 x,1000,1,1,1 0,1000,0,1,1 0,1000,500,300,201 ""; do
+        refused "--core-sampling=$numbers: $why" --machine=zen4 --core-sampling=$numbers ./p
+    done
+    quern run -q --machine=zen4 --core-sampling=0,1000,500,300,200 -o one ./p
+    [ "$status" = 0 ]
+    grep -qx 'desc: Sampling:         the first 0 instructions, then 500 of each 1000' one
 }
 
 # 1,000 more multiplications, each of which waits three cycles for the one before: 3,000 cycles more, of
