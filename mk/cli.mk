@@ -45,7 +45,7 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) $(CLI_MACHINE) sim/cache.c) $(CLI_ZYDIS) 
 # library it is linked dynamically, and starts more slowly.
 QUICK := $(BUILD)/libexec/quern/quern-finish
 QUICK_SRCS := finish/quick.c \
-    $(addprefix finish/spool/,finish_event.c spool_counters.c spool_estimate.c spool_file.c spool_path.c spool_read.c spool_walk.c) \
+    $(addprefix finish/spool/,finish_event.c spool_counters.c spool_curve.c spool_estimate.c spool_file.c spool_path.c spool_read.c spool_walk.c) \
     $(addprefix finish/,places/places.c sums/sums.c output/output_counts.c output/output_lines.c \
                         output/output_names.c profile/profile.c profile/children.c profile/fallback.c \
                         end/advice.c end/finish.c end/pipe_wait.c end/recorded.c end/summary.c end/summary_json.c) \

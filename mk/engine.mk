@@ -176,10 +176,11 @@ ENGINE_LAYER_UNITS += codecache/tcache count/helpers
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/pages codecache/region codecache/links \
     codecache/ibl codecache/hotblocks base/nolibc
 ENGINE_UNIT_OBJS_count/helpers := count/helpers
-ENGINE_LAYER_UNITS += callgraph/patterns count/cores count/levels count/llfork
+ENGINE_LAYER_UNITS += callgraph/patterns count/cores count/curve count/levels count/llfork
 ENGINE_UNIT_OBJS_count/cores := count/cores base/nolibc
+ENGINE_UNIT_OBJS_count/curve := count/curve base/nolibc
 ENGINE_UNIT_OBJS_count/levels := count/levels base/nolibc
-$(BUILD)/tests/unit/count/test_levels: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
+$(BUILD)/tests/unit/count/test_curve $(BUILD)/tests/unit/count/test_levels: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/llfork := count/llfork base/nolibc
 ENGINE_UNIT_OBJS_callgraph/patterns := callgraph/patterns base/nolibc
 

@@ -523,6 +523,45 @@ struct spool_data {
 #define SPOOL_DATA_ALLOC 'a' // number of the argument with the size, then with a factor (or 0)
 #define SPOOL_DATA_FREE  'f' // number of the argument with the block
 
+// ---- --curve=yes ----
+
+// Of data references and fetches in a thread's own caches, and of what missed L1 in LL.
+enum spool_curve_series {
+    SPOOL_CURVE_READ,
+    SPOOL_CURVE_WRITE,
+    SPOOL_CURVE_FETCH,
+    SPOOL_CURVE_LL, // to be added to the three above
+    SPOOL_CURVE_SERIES = 6,
+};
+
+// A series has counters from two stacks (engine/count/curve.c): at the highest rate, for sizes of
+// up to SPOOL_CURVE_NEAR << rate lines, and for the larger ones.
+enum spool_curve_stack { SPOOL_CURVE_SMALL, SPOOL_CURVE_LARGE };
+
+#define SPOOL_CURVE_SIZES    37u // of sim/curve.h
+#define SPOOL_CURVE_NEAR     2048u
+#define SPOOL_CURVE_POINTS   512u
+#define SPOOL_CURVE_INTERVAL UINT64_C(1024)
+#define SPOOL_CURVE_COUNTERS (SPOOL_CURVE_SERIES * 2 * (SPOOL_CURVE_SIZES + 1))
+
+// From the first counter on: references that hit caches of this size and larger ones alone;
+// SPOOL_CURVE_SIZES: none.
+static inline uint32_t spool_curve_counter(uint32_t series, uint32_t stack, uint32_t size)
+{
+    return (series * 2 + stack) * (SPOOL_CURVE_SIZES + 1) + size;
+}
+
+struct spool_curve {
+    uint32_t on;       // --curve=yes
+    uint32_t rate;     // log2: one line in so many is looked at
+    uint32_t counters; // the first of them, plus one, in each slot
+    uint32_t unused;
+    // Lines of data and of code that were touched by the end of each interval, as estimated; 0: as
+    // many as before. refs: data references so far, as estimated.
+    uint64_t refs, interval;
+    uint64_t lines[2][SPOOL_CURVE_POINTS];
+};
+
 #define SPOOL_DUMPED 40 // space for events
 
 // The processor that the program is shown (--cpu).
@@ -688,6 +727,7 @@ struct spool_header {
     struct spool_data data;
 
     struct spool_sampled sampled;
+    struct spool_curve curve;
 };
 
 // --dump-code: translations are written beside the spool, to <spool>.code: consecutive records,

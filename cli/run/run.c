@@ -326,6 +326,13 @@ static void check_data(const struct run_options *o)
                         "and --collect-atstart=no; leave one of them out");
 }
 
+static void check_curve(const struct run_options *o)
+{
+    if (o->curve && !(o->flags & SPOOL_F_CACHE_SIM))
+        die(UTIL_USAGE, "--curve=yes: not with --cache-sim=no, which simulates no reference; leave "
+                        "one of them out");
+}
+
 void run_start(const struct run_options *options, char **given)
 {
     struct run_options o = *options;
@@ -366,6 +373,7 @@ void run_start(const struct run_options *options, char **given)
                         "--collect-atstart, --collect-systime, --dump-before, --dump-after and "
                         "--zero-before; leave one of them out");
     check_data(&o);
+    check_curve(&o);
     if (o.trace_refs)
         check_trace(&o);
     program = run_program_find(given);

@@ -65,7 +65,8 @@ struct run_options {
     size_t env_bytes;
     char *rules; // of functions, as the spool has them (SPOOL_PATTERN_CALLERS)
     size_t patterns_bytes, rules_count;
-    bool data; // --data
+    bool curve; // --curve
+    bool data;  // --data
     const char *data_output;
     uint64_t data_callers; // 0: not given
     char *allocators;      // --data-alloc, --data-free, as the spool has them (SPOOL_DATA_ALLOC)

@@ -290,6 +290,8 @@ static const struct option rows[] = {
     { "--data", YES_NO,
       "also write the data misses by object of the data: allocation, static, stack, mapping; "
       "implies --calls=yes [no]", OPTION_YES, FIELD(data) },
+    { "--curve", YES_NO, "also misses of caches of every size, and how the lines touched grow [no]",
+      OPTION_YES, FIELD(curve) },
     { "--data-out-file", "=FILE", "the profile of these (%p, %q{VAR}, %%) [data.out.%p]",
       OPTION_TEXT, FIELD(data_output) },
     { "--data-callers", "=N", "tell allocations apart by their last N callers [3]",

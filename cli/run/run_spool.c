@@ -315,6 +315,7 @@ int run_spool_create(const struct run_spool *in, char **path)
         h->s_patterns = text_add_bytes(&t, o->rules, o->patterns_bytes);
         h->patterns_bytes = (uint32_t)o->patterns_bytes;
     }
+    h->curve.on = o->curve;
     if (o->data) {
         h->data.callers = o->data_callers ? (uint32_t)o->data_callers : 3;
         h->data.s_output = text_add(&t, o->data_output);

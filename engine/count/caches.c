@@ -8,6 +8,7 @@
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
 #include "engine/count/cores.h"
+#include "engine/count/curve.h"
 #include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
@@ -235,6 +236,7 @@ int caches_thread_init(struct thread *t)
     ll_thread_init(t);
     levels_thread_init(t);
     cores_thread_init(t);
+    curve_thread_init(t);
     reftrace_thread_init(t);
     t->hist = 0;
     if (!serial.first) {
@@ -302,6 +304,7 @@ void caches_init(void)
     vector_sets.d1_ways = (1u << (spool->d1.assoc & 31)) - 1; // unused above 16 ways
     vector_sets.i1_ways = (1u << (spool->i1.assoc & 31)) - 1;
     ll_init();
+    curve_init();
 }
 
 // A miss of an L1. `counter` counts the L1 miss, the next one the LL miss.
@@ -312,7 +315,24 @@ void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
 
 void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
 {
+    if (tb_config.curve)
+        curve_fetch_missed(t, addr, size);
     ll_ref(t, addr, levels_are_on() ? size | LL_FETCH : size, counter);
+}
+
+// With --curve: a line of the sample is hinted to be in another way than it is, `by` ways further,
+// so that code that is generated for hits leaves it to C.
+static u32 way_beside(const struct sim_stamps *c, u32 way, bool back)
+{
+    u32 all = (c->set_mask + 1) * c->stride, by = c->set_mask ? c->stride : 1;
+
+    return (way + (back ? all - by : by)) % all;
+}
+
+static void d1_hint(struct sim_stamps *c, u64 line, u32 way)
+{
+    c->hints[line % SIM_STAMPS_HINTS] =
+        (u16)(curve_samples(line) ? way_beside(c, way, false) : way);
 }
 
 static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
@@ -322,14 +342,21 @@ static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
     struct sim_stamps_way r;
 
     t->clock += CACHES_TICK;
+    if (curve_samples(line))
+        hint = way_beside(c, hint, true);
     if (c->tags[hint] == (a & ~c->low)) { // as routines do
         c->stamps[hint] = t->clock;
         return false;
     }
-    if (tb_config.vectors != 64)
-        return sim_stamps_touch(c, a, t->clock);
+    if (tb_config.vectors != 64) {
+        bool miss = sim_stamps_touch(c, a, t->clock);
+
+        if (tb_config.curve)
+            d1_hint(c, line, c->hints[line % SIM_STAMPS_HINTS]);
+        return miss;
+    }
     r = vector_touch64(c->tags + first, c->stamps + first, c->assoc, a & ~c->low, t->clock);
-    c->hints[line % SIM_STAMPS_HINTS] = (u16)(first + r.way);
+    d1_hint(c, line, first + r.way);
     return r.miss;
 }
 
@@ -347,9 +374,14 @@ static bool d1_stamps(struct thread *t, u64 addr, u32 size)
 
 void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    bool missed =
-        tb_config.stamps ? d1_stamps(t, addr, size) : sim_cache_ref(&t->sim->d1, addr, size);
+    bool write = size & CACHES_WRITE, missed;
 
+    size &= ~CACHES_WRITE;
+    if (tb_config.curve)
+        curve_data(t, addr, size, write);
+    missed = tb_config.stamps ? d1_stamps(t, addr, size) : sim_cache_ref(&t->sim->d1, addr, size);
+    if (missed && tb_config.curve)
+        curve_data_missed(t, addr, size, write);
     if (missed)
         caches_l1_missed(t, addr, size, counter);
     if (tb_config.core)
@@ -380,7 +412,7 @@ static bool i1_stamps(struct thread *t, u64 a, u32 id)
     if (r.miss && r.old < TA_I1_IDS)
         hints[r.old] = 0;
     if (id < TA_I1_IDS)
-        hints[id] = (u16)(r.way + 1);
+        hints[id] = curve_samples(a >> tb_config.i1_shift) ? 0 : (u16)(r.way + 1);
     return r.miss;
 }
 
@@ -426,6 +458,8 @@ bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last)
 {
     bool miss;
 
+    if (tb_config.curve)
+        curve_fetch(t, pc, len);
     if (!first)
         return sim_cache_ref(&t->sim->i1, pc, len);
     miss = i1_touch(t, pc, first);

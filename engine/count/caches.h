@@ -4,6 +4,7 @@
 #ifndef QUERN_ENGINE_CACHES_H
 #define QUERN_ENGINE_CACHES_H
 
+#include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "share/spool.h"
 
@@ -40,7 +41,13 @@ u32 caches_d1_stride(void);
 
 // -- for the helpers: helpers.h says what they may do --
 
-// A data reference. Counts a miss of D1 at `counter`, one of LL at the next.
+// A data reference. Counts a miss of D1 at `counter`, one of LL at the next. CACHES_WRITE in size:
+// it writes and does not read; only with --curve=yes.
+#define CACHES_WRITE 0x80000000u
+static inline u32 caches_write(bool writes)
+{
+    return writes && tb_config.curve ? CACHES_WRITE : 0;
+}
 void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter);
 // A reference that has missed D1; a fetch that has missed I1.
 void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter);

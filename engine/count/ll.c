@@ -11,6 +11,7 @@
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
 #include "engine/count/cores.h"
+#include "engine/count/curve.h"
 #include "engine/count/levels.h"
 #include "engine/count/llfork.h"
 #include "engine/count/vector.h"
@@ -192,6 +193,7 @@ void ll_share(void)
 void ll_forget_locks(void)
 {
     objtable_forget_lock();
+    curve_forget_lock();
     if (ll_is_shared())
         memset(stripe, 0, sizeof(stripe));
     else if (stripe[0].lock.w)

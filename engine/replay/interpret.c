@@ -25,7 +25,9 @@ static void ref(struct thread *t, const struct record_op *o, const u64 *slot, bo
                (interpret_value(t->replay_sp, o->index, slot) << o->scale);
 
     reftrace_ref((enum reftrace_item)o->way, addr, o->size, undone);
-    caches_dref(t, addr, sim_clip(o->size, tb_config.min_line), o->counter);
+    caches_dref(t, addr,
+                sim_clip(o->size, tb_config.min_line) | caches_write(o->way == REFTRACE_WRITE),
+                o->counter);
 }
 
 static void learn_branch(struct thread *t, u64 pc)

@@ -18,6 +18,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
+#include "engine/count/curve.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/replay/autotune.h"
@@ -193,7 +194,7 @@ static bool is_gone(void)
     return sys_call5(SYS_ppoll, (u64)&p, 1, (u64)&now, 0, 0) == 1;
 }
 
-// ll_is_orphan
+// ll_is_orphan, curve_is_orphan
 static bool is_orphan(void)
 {
     return sys_gettid() == (s32)__atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) && is_gone();
@@ -340,7 +341,7 @@ static void run(void)
 
 void replayer_init(void)
 {
-    ll_is_orphan = is_orphan;
+    ll_is_orphan = curve_is_orphan = is_orphan;
     if (tb_config.replayer)
         spool->owner = spooler_counters(2) + 1; // 0: none
 }

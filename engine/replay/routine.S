@@ -14,7 +14,7 @@
     .text
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
-    .globl routine_to_ll, routine_to_cold
+    .globl routine_to_ll, routine_to_cold, routine_sampled
 
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
@@ -94,6 +94,28 @@ routine_to_d1: // called. rax: address less the tag of way rcx; edx: size; esi: 
     add rax, [r12 + rcx * 8 + TA_D1_TAGS]
     CALL_WITH_ADDRESS interpret_d1
     D1_NOT_HELD
+    ret
+
+    .type routine_sampled, @function
+routine_sampled: // called. rax, rcx, edx: as for routine_to_d1. ZF: it is for C (count/curve.h)
+    mov r11, [r12 + rcx * 8 + TA_D1_TAGS]
+    add r11, rax
+    mov edi, r11d
+    and edi, 63
+    add edi, edx
+    cmp edi, 64
+    ja 1f
+    shr r11, 6 // sim_curve_samples()
+    mov rdi, r11
+    shr rdi, 5
+    imul rdi, [rip + golden]
+    shr rdi, 59
+    xor edi, r11d
+    and edi, 31
+    lea rdi, [r12 + TA_D1_HINTS]
+    ret
+1:  cmp edi, edi // two lines
+    lea rdi, [r12 + TA_D1_HINTS]
     ret
 
     .type routine_to_i1, @function
@@ -930,5 +952,10 @@ routine_avx2_i1_\ways:
     MISS_I1 4, 2
     MISS_I1 8, 3
     MISS_I1 16, 4
+
+    .section .rodata
+    .balign 8
+golden: // of sim_curve_hash()
+    .quad 0x9e3779b97f4a7c15
 
     .section .note.GNU-stack, "", @progbits

@@ -14,6 +14,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/count/caches.h"
 #include "engine/count/cores.h"
+#include "engine/count/curve.h"
 #include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
@@ -22,6 +23,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/asm.h"
+#include "share/reftrace.h"
 #include "sim/stamps.h"
 
 #define R8        8u
@@ -40,6 +42,7 @@
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
+extern const char routine_sampled[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -942,6 +945,10 @@ static void ways_out(struct maker *m)
     miss_routines(m);
     if (tb_config.data) // the others keep no more of an address than its line
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
+    if (tb_config.curve && !curve_lines_agree()) {
+        m->d1 = (struct way_out){ routine_to_d1, R_RSI };
+        m->i1.to = NULL;
+    }
 }
 
 // Of the size of a batched reference: it is a fetch, where levels.c has to know.
@@ -970,8 +977,11 @@ static void part_op(struct maker *m, const struct part *p)
     const struct record_op *o = p->op;
     struct x86 *a = &m->code;
     bool two = o->first != o->last;
+    u64 end = o->add + o->bytes - 1;
+    bool sampled =
+        curve_samples(o->add >> tb_config.i1_shift) || curve_samples(end >> tb_config.i1_shift);
 
-    if (!m->i1.to || o->add >> 47 || p->from[1].bytes || (two && fetch_flag())) {
+    if (!m->i1.to || sampled || o->add >> 47 || p->from[1].bytes || (two && fetch_flag())) {
         call_op(m, o);
         return;
     }
@@ -989,6 +999,36 @@ static void part_op(struct maker *m, const struct part *p)
     x86_fix(a, x86_call(a), (u64)(two ? routine_miss_i1_two : m->i1.to));
 }
 
+static void ref_in_c(struct maker *m, const struct record_op *o)
+{
+    struct x86 *a = &m->code;
+
+    x86_mov_imm(a, R_RDX, o->size | caches_write(o->way == REFTRACE_WRITE));
+    x86_mov_imm(a, R_RSI, o->counter);
+    x86_fix(a, x86_call(a), (u64)routine_to_d1);
+}
+
+static void part_ref(struct maker *m, const struct part *p)
+{
+    struct x86 *a = &m->code;
+    struct x86_label other;
+
+    if (m->d1.to == routine_to_d1) {
+        ref_in_c(m, p->op);
+        return;
+    }
+    x86_mov_imm(a, R_RDX, p->op->size);
+    if (tb_config.curve) {
+        x86_fix(a, x86_call(a), (u64)routine_sampled);
+        other = x86_jcc8(a, CC_NE);
+        ref_in_c(m, p->op);
+        x86_fix(a, x86_jmp(a), p->back);
+        x86_land(a, other);
+    }
+    x86_mov_imm(a, m->d1.counter, p->op->counter);
+    x86_fix(a, x86_call(a), (u64)m->d1.to);
+}
+
 static void emit_part(struct maker *m, const struct part *p)
 {
     struct x86 *a = &m->code;
@@ -997,11 +1037,7 @@ static void emit_part(struct maker *m, const struct part *p)
     if (p->from[1].bytes)
         x86_land(a, p->from[1]);
     switch (p->kind) {
-    case PART_REF:
-        x86_mov_imm(a, R_RDX, p->op->size);
-        x86_mov_imm(a, m->d1.counter, p->op->counter);
-        x86_fix(a, x86_call(a), (u64)m->d1.to);
-        break;
+    case PART_REF: part_ref(m, p); break;
     case PART_GROUP:
         for (u32 i = 0; i < p->n; i++)
             check(m, p->op + i, p->op[i].add, p->op[i].size);

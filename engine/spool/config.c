@@ -30,6 +30,10 @@ static void whole_addresses(struct tb_config *c)
 {
     if (c->data && !c->recording)
         c->d1_fast = false;
+    // Inline checks find a line wherever it is; replays find it where a hint says, and for some
+    // there is none (count/curve.h).
+    if (c->curve && !c->recording)
+        c->d1_fast = c->i1_fast = false;
 }
 
 bool config_no_replay(void)
@@ -86,6 +90,8 @@ static void config_replay(struct tb_config *c)
                   spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
 
     stamps = stamps && (!c->core || c->sampled);
+    // Of a line that is looked at, the hint says another way.
+    stamps = stamps && !(c->curve && spool->d1.size == spool->d1.line);
     if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors())))
         how = 0;
     // With these, the call of a reference is determined at the reference.
@@ -110,6 +116,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
 
     config_count(true);
     c->data = c->calls && c->cache && spool->data.callers; // also while nothing is counted
+    c->curve = c->cache && spool->curve.on;
     c->each_block = spool->every_blocks != 0;
     c->chain = !(spool->flags & SPOOL_F_NO_CHAIN) && !c->each_block;
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL) && !c->each_block;

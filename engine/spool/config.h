@@ -38,6 +38,7 @@ struct tb_config {
     bool calls;        // the call graph
     bool jumps;        // and jumps within functions
     bool data;         // misses by object of the data (objects/)
+    bool curve;        // misses of caches of every size (count/curve.h)
     bool contexts;     // all calls and returns go to C, for contexts
     // with calls: number of events, of those that every block adds to, bytes of a frame, and the
     // counter that holds the last frame's address (callgraph/calls.h)

@@ -480,6 +480,7 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     h.data = spool->data;
     h.data.objects_used = h.data.counts_used = 0;
     h.data.names_used = 0;
+    h.curve.on = spool->curve.on;
     if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
         ret = -EIO;
     if (ret) {

@@ -153,6 +153,7 @@
 struct sim_state;    // caches.c
 struct levels;       // count/levels.c
 struct cores;        // count/cores.c
+struct curve;        // count/curve.c
 struct alloc_call;   // objects/alloc.c
 struct record_block; // record.h
 struct thread_own;   // threads.h
@@ -217,6 +218,7 @@ struct thread {
     struct sim_state *sim;
     struct levels *levels;        // count/levels.c
     struct cores *cores;          // count/cores.c
+    struct curve *curve;          // count/curve.c
     struct signal_state *sig;     // signal.c
     struct thread *next, *before; // list of all threads, threads.c
     u64 escape_buffer;            // hpc of this thread's private fragment copy, tcache.c

@@ -13,6 +13,7 @@
 #include "engine/translate/refs.h"
 
 #include "engine/codecache/stubs.h"
+#include "engine/count/caches.h"
 #include "engine/count/lineids.h"
 #include "engine/emit/address.h"
 #include "engine/emit/helpercall.h"
@@ -77,7 +78,8 @@ static void emit_dref(struct tb *b, u32 i, const struct memref *r)
 
 static void cold_dref(struct tb *b, const struct cold_dref *c, u64 back)
 {
-    struct helperdesc_d1 d = { c->counter, c->size };
+    bool write = (c->ref.flags & (MEMREF_READ | MEMREF_WRITE)) == MEMREF_WRITE;
+    struct helperdesc_d1 d = { c->counter, c->size | caches_write(write) };
     u64 set, tag;
 
     if (!tb_config.d1_fast) {

@@ -22,6 +22,8 @@ void summary_engine(FILE *f, const struct spool_header *h);
 // What every JSON says of a run: version, command, caches. Members of an object, followed by a
 // comma.
 void summary_json_run(FILE *f, const struct spool_file *s);
+// "curve", after a comma, of a run with --curve=yes.
+void summary_json_curve(FILE *f, const struct spool_file *s);
 // "exit":0 or "signal":9 or, if unknown, "end":null.
 void summary_json_end(FILE *f, uint32_t kind, int32_t code);
 // The summary of a run as one line (--summary=json).

@@ -41,6 +41,30 @@ void summary_json_end(FILE *f, uint32_t kind, int32_t code)
     }
 }
 
+static void numbers(FILE *f, const char *name, const uint64_t *n, size_t count)
+{
+    fprintf(f, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++)
+        fprintf(f, "%s%llu", i ? "," : "", (unsigned long long)n[i]);
+    putc(']', f);
+}
+
+void summary_json_curve(FILE *f, const struct spool_file *s)
+{
+    struct spool_curve_file c;
+
+    if (!spool_curve_read(s, &c))
+        return;
+    fprintf(f, ",\"curve\":{\"sample\":%llu", 1ull << c.rate);
+    numbers(f, "sizes", c.size, SPOOL_CURVE_SIZES);
+    for (uint32_t i = 0; i < SPOOL_CURVE_SERIES; i++)
+        numbers(f, spool_curve_names[i], c.misses[i], SPOOL_CURVE_SIZES);
+    fprintf(f, ",\"interval\":%llu", (unsigned long long)c.interval);
+    numbers(f, "lines_of_data", c.lines[0], c.points);
+    numbers(f, "lines_of_code", c.lines[1], c.points);
+    putc('}', f);
+}
+
 void summary_json(FILE *f, const struct spool_file *s, const char *output, const uint64_t *counts)
 {
     const char *comma = "";
@@ -65,5 +89,7 @@ void summary_json(FILE *f, const struct spool_file *s, const char *output, const
         fprintf(f, "%s\"%s\":%llu", comma, finish_event_names[e], (unsigned long long)counts[e]);
         comma = ",";
     }
-    fputs("}}\n", f);
+    putc('}', f);
+    summary_json_curve(f, s);
+    fputs("}\n", f);
 }

@@ -53,18 +53,11 @@ static void put_trigger(struct calls *o, const char *why)
     free(text);
 }
 
-static void put_header(struct calls *o)
+// Whether they have said why a part was written.
+static bool put_descs(struct calls *o, const char *desc)
 {
-    const char *cmd = spool_file_text(o->s, o->s->h->s_cmd);
-    const char *desc = spool_file_text(o->s, o->s->h->s_desc);
-    bool part = false; // the engine has said why
+    bool part = false;
 
-    must(o, quern_profile_set_creator(o->p, "quern-" QUERN_VERSION));
-    must(o, quern_profile_set_pid(o->p, (uint64_t)o->s->h->pid));
-    must(o, quern_profile_set_cmd(o->p, cmd ? cmd : ""));
-    must(o, quern_profile_set_part(o->p, o->s->h->dumps + UINT64_C(1)));
-    if (o->s->slot != SPOOL_ALL_THREADS)
-        must(o, quern_profile_set_thread(o->p, o->s->slot + 1));
     while (desc && *desc) {
         size_t n = strcspn(desc, "\n");
         char *line = xasprintf("%.*s", (int)n, desc), *colon = strchr(line, ':');
@@ -82,8 +75,24 @@ static void put_header(struct calls *o)
         free(line);
         desc += desc[n] ? n + 1 : n;
     }
-    if (!part)
+    return part;
+}
+
+static void put_header(struct calls *o)
+{
+    const char *cmd = spool_file_text(o->s, o->s->h->s_cmd);
+    char *curve = spool_curve_desc(o->s);
+
+    must(o, quern_profile_set_creator(o->p, "quern-" QUERN_VERSION));
+    must(o, quern_profile_set_pid(o->p, (uint64_t)o->s->h->pid));
+    must(o, quern_profile_set_cmd(o->p, cmd ? cmd : ""));
+    must(o, quern_profile_set_part(o->p, o->s->h->dumps + UINT64_C(1)));
+    if (o->s->slot != SPOOL_ALL_THREADS)
+        must(o, quern_profile_set_thread(o->p, o->s->slot + 1));
+    if (!put_descs(o, spool_file_text(o->s, o->s->h->s_desc)))
         put_trigger(o, "Program termination");
+    put_descs(o, curve);
+    free(curve);
 }
 
 int output_calls(const struct spool_file *s, struct places *places, struct call_graph *g,

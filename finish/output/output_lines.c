@@ -298,10 +298,12 @@ int output_lines(const struct spool_file *s, const struct places *places, const 
     rank_strings(&w);
     find_funcs(&w);
     uint32_t *func = sort(&w);
+    char *curve = spool_curve_desc(s);
     struct out o;
     int rc = out_open(&o, output);
     if (rc == 0) {
         put_descs(&o, spool_file_text(s, s->h->s_desc));
+        put_descs(&o, curve);
         put_name(&o, "cmd: ", cmd ? cmd : "");
         out_str(&o, "events:");
         for (size_t e = 0; e < events; e++) {
@@ -320,6 +322,7 @@ int output_lines(const struct spool_file *s, const struct places *places, const 
     free(w.func);
     free(w.func_of);
     free(w.order);
+    free(curve);
     if (rc != 0)
         snprintf(err, err_size, "%s: cannot be written: %s", output, strerror(-rc));
     return rc != 0 ? -1 : 0;

@@ -200,6 +200,27 @@ void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, ui
 // The same for saved stacks.
 void spool_frames_add_saved(const struct spool_file *s, int fd, uint64_t *sum);
 
+// ---- spool_curve.c: --curve=yes ----
+
+// Misses as of each size, estimated from a sample of one line in 2^rate, and the lines that were
+// touched by the end of each interval: of data, of code.
+struct spool_curve_file {
+    uint32_t rate;
+    uint64_t size[SPOOL_CURVE_SIZES]; // bytes
+    uint64_t misses[SPOOL_CURVE_SERIES][SPOOL_CURVE_SIZES];
+    uint64_t interval; // data references, as estimated
+    uint64_t lines[2][SPOOL_CURVE_POINTS];
+    size_t points;
+};
+
+// The event that each series is of.
+extern const char *const spool_curve_names[SPOOL_CURVE_SERIES];
+
+// False: the run has none.
+bool spool_curve_read(const struct spool_file *s, struct spool_curve_file *f);
+// The same as "KEY: VALUE" lines for a profile's header, to be freed; NULL: none.
+char *spool_curve_desc(const struct spool_file *s);
+
 // ---- spool_data.c: --data=yes ----
 
 // Misses of an instruction in an object.

@@ -25,6 +25,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/stopworld.h"
 #include "tests/unit/count/cores_none.h"
+#include "tests/unit/count/curve_none.h"
 
 // -- fakes of what caches.c calls --
 

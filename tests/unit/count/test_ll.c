@@ -27,6 +27,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
+#include "tests/unit/count/curve_none.h"
 #include "tests/unit/objects/objects_none.h"
 #include "tests/unit/thread/waiter.h"
 

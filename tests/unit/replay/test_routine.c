@@ -21,6 +21,7 @@
 #include "engine/replay/routine.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "tests/unit/count/curve_none.h"
 
 // -- fakes of what routine.c calls --
 
@@ -97,6 +98,7 @@ PLACE(routine_miss_i1)
 PLACE(routine_miss_i1_8)
 PLACE(routine_miss_i1_16)
 PLACE(routine_miss_i1_two)
+PLACE(routine_sampled)
 PLACE(routine_to_d1)
 PLACE(routine_to_cond)
 PLACE(routine_to_indirect)
