@@ -23,3 +23,17 @@ CHECKS += check-core
 check-core: $(COMPAT_PROGRAMS) $(ALL)
 	@tests/machine/core $(BUILD)/bin/quern $(BUILD)/tests/machine $(COMPAT_DIR) \
 	    $(or $(NAME),branches forms rmw sort strings)
+
+CURVE_PROGRAMS := $(addprefix $(BUILD)/tests/machine/,curve curve-killed curve-forks)
+CHECKS += check-curve
+.PHONY: check-curve
+check-curve: $(CURVE_PROGRAMS) $(COMPAT_PROGRAMS) $(ALL)
+	@tests/machine/curve $(BUILD)/bin/quern $(BUILD)/tests/machine $(COMPAT_DIR) \
+	    $(or $(NAME),list matmul sort strings straddle)
+
+CURVE_FLAGS_curve-killed := -DEND=9
+CURVE_FLAGS_curve-forks := -DFORK
+$(CURVE_PROGRAMS): tests/machine/curve.S
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -nostdlib -static -Wl,-z,noexecstack $(CURVE_FLAGS_$(@F)) -o $@ $<
