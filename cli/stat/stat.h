@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern stat`, shared by stat.c (the command), stat_options.c, stat_runs.c (runs and
-// their spools), stat_vary.c (which function varies) and stat_print.c (output).
+// their spools), stat_vary.c (which function varies), stat_curve.c (misses by size) and stat_print.c
+// (output).
 #ifndef QUERN_CLI_STAT_H
 #define QUERN_CLI_STAT_H
 
@@ -63,6 +64,9 @@ bool stat_runs(struct tally *s);
 
 // stat_vary.c: finds the functions. Reads symbols.
 void stat_vary(struct tally *s);
+
+// stat_curve.c
+void stat_curve(FILE *f, const struct tally *s);
 
 // stat_print.c
 void stat_print(FILE *f, const void *tally);

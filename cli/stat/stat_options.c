@@ -42,6 +42,7 @@ static const struct option rows[] = {
     RUN("--machine"),
     RUN("--cache-sim"),
     RUN("--branch-sim"),
+    RUN("--curve"),
     RUN("--rep-count"),
     RUN("--demangle"),
     RUN("--serialize-threads"),

@@ -158,6 +158,7 @@ void stat_print(FILE *f, const void *tally)
         colour_end(f, COLOUR_HEAD);
         put_event(f, s, &s->event[e], &w);
     }
+    stat_curve(f, s);
 }
 
 // ---- JSON ----
@@ -209,7 +210,9 @@ void stat_print_json(FILE *f, const void *tally)
         json_event(f, s, &s->event[e]);
         comma = ",";
     }
-    fputs("}}\n", f);
+    putc('}', f);
+    summary_json_curve(f, &s->run[0].spool);
+    fputs("}\n", f);
 }
 
 // ---- The totals as a profile ----
