@@ -111,6 +111,20 @@ void quern_profile_clear_desc(struct quern_profile *p)
     part->desc_count = 0;
 }
 
+void parts_sum_desc(struct quern_profile *p)
+{
+    struct part *part = &p->part[0];
+    size_t n = 0;
+
+    for (size_t i = 0; i < part->desc_count; i++) {
+        if (strncmp(part->desc[i], "Curve ", 6) == 0)
+            free(part->desc[i]);
+        else
+            part->desc[n++] = part->desc[i];
+    }
+    part->desc_count = n;
+}
+
 size_t quern_profile_part_count(const struct quern_profile *p)
 {
     return p->part_count;

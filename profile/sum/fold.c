@@ -23,6 +23,8 @@ struct quern_profile *fold_sorted(const struct quern_profile *p, unsigned flags,
         goto out;
     if ((rc = parts_copy_header(out, p, combine ? 0 : -1)) < 0)
         goto out;
+    if (combine && p->part_count > 1)
+        parts_sum_desc(out);
     for (size_t part = 0; part < out->part_count; part++) {
         struct fold f = { .flags = flags, .sign = 1, .part = combine ? -1 : (int)part };
         f.at = combine ? NULL : &at;

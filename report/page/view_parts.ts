@@ -3,6 +3,7 @@
 // Parts and threads of the profile, in their order: every view counts the selected ones only.
 import type { Value } from "./core";
 import type { App, Shown, View } from "./app";
+import { withoutCurve } from "./curve";
 import { button, h, number, percent, wide } from "./element";
 import { sideNames } from "./app";
 import { csvOf } from "./table";
@@ -74,7 +75,7 @@ async function show(app: App): Promise<Shown> {
       h("td", { class: "num" }, part.pid === null ? "" : String(part.pid)),
       h("td", { class: "num", "data-q": ["part", event, part.side, i].join(":") }, number(totals[i], app.scale(event))),
       h("td", { class: "num" }, percent(totals[i]!.approx, sum[part.side]!)), h("td", { class: "name" }, bar),
-      h("td", { class: "name" }, h("bdi", {}, part.descs.join("; ") || part.cmd))));
+      h("td", { class: "name" }, h("bdi", {}, withoutCurve(part.descs).join("; ") || part.cmd))));
   });
   const heads = ["Counts", "#", ...(app.base ? ["Side"] : []), "Part", "Thread", "Process", app.eventName(event), "%",
     "Bar", "What"];

@@ -7,6 +7,7 @@ import type { Name } from "./api";
 import { noFilter, sideNames, Values } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, factor, h, number, percent, signed, wide } from "./element";
+import { withoutCurve } from "./curve";
 import { costSection } from "./summary_cost";
 import { lookSection } from "./summary_look";
 import { csvOf, Table } from "./table";
@@ -25,7 +26,7 @@ function facts(app: App): HTMLElement {
     add("Command" + of, [...new Set(parts.map((part) => part.cmd))].filter(Boolean).join(" | "));
     add("Profile" + of, (side ? s.base : s.profiles).join(", "));
     add("Recorded by" + of, [...new Set(parts.map((part) => part.creator))].filter(Boolean).join(" | "));
-    for (const desc of new Set(parts.flatMap((part) => part.descs)))
+    for (const desc of new Set(parts.flatMap((part) => withoutCurve(part.descs))))
       add(desc.slice(0, desc.indexOf(":")) + of, desc.slice(desc.indexOf(":") + 1).trim());
     if (parts.length > 1) add("Parts" + of, String(parts.length));
   }

@@ -3,6 +3,7 @@
 // All views, in the order of their keys.
 import type { App, View } from "./app";
 import { assemblyView } from "./view_assembly";
+import { curveView } from "./view_curve";
 import { flameView } from "./view_flame";
 import { compareView, functionsView } from "./view_functions";
 import { functionView } from "./view_function";
@@ -16,7 +17,7 @@ import { treemapView } from "./view_treemap";
 
 export const views: View[] = [summaryView, functionsView, functionView, sourceView, compareView, seriesView, graphView, flameView,
   treemapView,
-  linesView, assemblyView, partsView];
+  linesView, assemblyView, partsView, curveView];
 
 export function viewOf(app: App): View {
   return views.find((view) => view.key === app.state.v && view.when(app)) ?? summaryView;

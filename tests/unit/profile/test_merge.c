@@ -39,6 +39,37 @@ static void test_merge(void **state)
     quern_merger_free(m);
 }
 
+// A sum's header is the first one's, without what only a process of its own has. One profile, and
+// the parts of a file, are the same.
+static void test_merge_curve(void **state)
+{
+    static const char text[] = "desc: D1 cache: 64 B\ndesc: Curve sizes: 1 2\ndesc: Curve D1mr: 5 4\n"
+                               "desc: Curves: kept\nevents: Ir\nfl=x\nfn=f\n1 1\n";
+    struct quern_profile *p = read_text(text), *s;
+    struct quern_merger *m = quern_merger_new();
+    struct quern_part part;
+    struct quern_error err;
+
+    (void)state;
+    assert_int_equal(quern_merger_add(m, p, "a", &err), 0);
+    s = quern_merger_take(m, &err);
+    quern_profile_part(s, 0, &part);
+    assert_int_equal(part.desc_count, 4);
+    quern_profile_free(s);
+    quern_merger_free(m);
+    m = quern_merger_new();
+    assert_int_equal(quern_merger_add(m, p, "a", &err), 0);
+    assert_int_equal(quern_merger_add(m, p, "b", &err), 0);
+    s = quern_merger_take(m, &err);
+    quern_profile_part(s, 0, &part);
+    assert_int_equal(part.desc_count, 2);
+    assert_string_equal(part.desc[0], "D1 cache: 64 B");
+    assert_string_equal(part.desc[1], "Curves: kept");
+    quern_profile_free(s);
+    quern_profile_free(p);
+    quern_merger_free(m);
+}
+
 static void test_merge_refuses_other_events(void **state)
 {
     struct quern_profile *a = read_text("events: Ir Dr\nfl=x\nfn=f\n1 1\n");
@@ -627,6 +658,7 @@ int main(void)
         cmocka_unit_test(test_empty_adds_nothing),
         cmocka_unit_test(test_expected_place_is_another),
         cmocka_unit_test(test_context_changes),
+        cmocka_unit_test(test_merge_curve),
         cmocka_unit_test(test_subtract_wide),
     };
     return cmocka_run_group_tests_name("profile merge", tests, NULL, NULL);
