@@ -222,6 +222,10 @@ static const struct option rows[] = {
     { FLAG(REP_CACHEGRIND), "=hardware|cachegrind",
       "a rep instruction is one, or one for each repetition and the final test [hardware]",
       OPTION_CHOICE },
+    { "--curve", YES_NO,
+      "also write the misses of caches of every size from 4 KiB to 1 GiB, and how the lines that "
+      "are touched grow: estimates, from one line in 32 [no]", OPTION_YES, FIELD(curve) },
+    { "--curve", NULL, NULL, OPTION_SET, OPTION_HIDDEN, FIELD(curve) },
     { "--instr-at-start", "=yes|no|inherit",
       "count from the start, or from when the program asks for it (callgrind.h, cachegrind.h); "
       "inherit: yes, but a program that it executes keeps the current state [yes]",
@@ -290,8 +294,6 @@ static const struct option rows[] = {
     { "--data", YES_NO,
       "also write the data misses by object of the data: allocation, static, stack, mapping; "
       "implies --calls=yes [no]", OPTION_YES, FIELD(data) },
-    { "--curve", YES_NO, "also misses of caches of every size, and how the lines touched grow [no]",
-      OPTION_YES, FIELD(curve) },
     { "--data-out-file", "=FILE", "the profile of these (%p, %q{VAR}, %%) [data.out.%p]",
       OPTION_TEXT, FIELD(data_output) },
     { "--data-callers", "=N", "tell allocations apart by their last N callers [3]",

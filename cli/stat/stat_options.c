@@ -43,6 +43,7 @@ static const struct option rows[] = {
     RUN("--cache-sim"),
     RUN("--branch-sim"),
     RUN("--curve"),
+    { "--curve", NULL, NULL, OPTION_SET, OPTION_HIDDEN, FIELD(run_options.curve) },
     RUN("--rep-count"),
     RUN("--demangle"),
     RUN("--serialize-threads"),

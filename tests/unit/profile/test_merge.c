@@ -43,8 +43,9 @@ static void test_merge(void **state)
 // the parts of a file, are the same.
 static void test_merge_curve(void **state)
 {
-    static const char text[] = "desc: D1 cache: 64 B\ndesc: Curve sizes: 1 2\ndesc: Curve D1mr: 5 4\n"
-                               "desc: Curves: kept\nevents: Ir\nfl=x\nfn=f\n1 1\n";
+    static const char text[] =
+        "desc: D1 cache: 64 B\ndesc: Curve sizes: 1 2\ndesc: Curve D1mr: 5 4\n"
+        "desc: Curves: kept\nevents: Ir\nfl=x\nfn=f\n1 1\n";
     struct quern_profile *p = read_text(text), *s;
     struct quern_merger *m = quern_merger_new();
     struct quern_part part;
