@@ -93,7 +93,7 @@ static void config_replay(struct tb_config *c)
     // Of a line that is looked at, the hint says another way.
     stamps = stamps && !(c->curve && spool->d1.size == spool->d1.line);
     if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors())))
-        how = 0;
+        how = c->curve && stamps ? SPOOL_F_REPLAY : 0; // else each reference goes to C
     // With these, the call of a reference is determined at the reference.
     if (c->calls && (spool->flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD)))
         how = 0;

@@ -99,6 +99,14 @@ static void test_processors(void **state)
     begin(SPOOL_F_REPLAY_AUTO); // without vectors it is not worth while on one
     config_init(~0u, ~0u);
     assert_false(tb_config.recording);
+    begin(SPOOL_F_REPLAY_AUTO); // with --curve it is, unless there are no routines
+    header.curve.on = 1;
+    config_init(~0u, ~0u);
+    assert_true(tb_config.recording);
+    begin(SPOOL_F_REPLAY_AUTO | SPOOL_F_NO_ROUTINES);
+    header.curve.on = 1;
+    config_init(~0u, ~0u);
+    assert_false(tb_config.recording);
     assert_int_equal(sys_call3(SYS_sched_setaffinity, 0, (u64)bytes, (u64)two), 0);
     if (n >= 2) {
         begin(SPOOL_F_REPLAY_AUTO);
@@ -111,11 +119,41 @@ static void test_processors(void **state)
     sys_call3(SYS_sched_setaffinity, 0, (u64)bytes, (u64)all);
 }
 
+// --curve: no inline check may pass over a line of the sample. A D1 of a single line has no other
+// way to hint at.
+static void test_curve(void **state)
+{
+    (void)state;
+    begin(0);
+    config_init(~0u, ~0u);
+    assert_false(tb_config.curve);
+    assert_true(tb_config.d1_fast && tb_config.i1_fast);
+    begin(0);
+    header.curve.on = 1;
+    config_init(~0u, ~0u);
+    assert_true(tb_config.curve);
+    assert_false(tb_config.d1_fast || tb_config.i1_fast);
+    begin(SPOOL_F_REPLAY);
+    header.curve.on = 1;
+    config_init(~0u, ~0u);
+    assert_true(tb_config.recording && tb_config.stamps);
+    set(&header.d1, 64, 1, 64);
+    config_init(~0u, ~0u);
+    assert_true(tb_config.recording);
+    assert_false(tb_config.stamps);
+    begin(SPOOL_F_REPLAY);
+    header.flags &= ~(u64)SPOOL_F_CACHE_SIM;
+    header.curve.on = 1;
+    config_init(~0u, ~0u);
+    assert_false(tb_config.curve);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scale),
         cmocka_unit_test(test_processors),
+        cmocka_unit_test(test_curve),
     };
 
     return cmocka_run_group_tests_name("engine config", tests, NULL, NULL);
