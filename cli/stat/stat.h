@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern stat`, shared by stat.c (the command), stat_options.c, stat_runs.c (runs and
-// their spools), stat_vary.c (which function varies), stat_curve.c (misses by size) and stat_print.c
-// (output).
+// their spools), stat_vary.c (which function varies), stat_curve.c (misses by size) and
+// stat_print.c (output).
 #ifndef QUERN_CLI_STAT_H
 #define QUERN_CLI_STAT_H
 

@@ -35,7 +35,7 @@ static void put_size(FILE *f, uint64_t bytes)
 
     for (bytes >>= 10; bytes >= 1024 && u < 2; bytes >>= 10)
         u++;
-    fprintf(f, "%4llu %s", (unsigned long long)bytes, unit[u]);
+    text_print(f, "%4llu %s", (unsigned long long)bytes, unit[u]);
 }
 
 static void put_lines(FILE *f, const struct spool_curve_file *c)

@@ -78,7 +78,9 @@ bool spool_curve_read(const struct spool_file *s, struct spool_curve_file *f)
 
 static void row(FILE *f, const char *key, const uint64_t *n, size_t count)
 {
-    fprintf(f, "Curve %s:", key);
+    fputs("Curve ", f);
+    fputs(key, f);
+    putc(':', f);
     for (size_t i = 0; i < count; i++)
         fprintf(f, " %llu", (unsigned long long)n[i]);
     putc('\n', f);
