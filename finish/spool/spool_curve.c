@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/base/util.h"
 #include "sim/curve.h"
 
@@ -78,9 +79,7 @@ bool spool_curve_read(const struct spool_file *s, struct spool_curve_file *f)
 
 static void row(FILE *f, const char *key, const uint64_t *n, size_t count)
 {
-    fputs("Curve ", f);
-    fputs(key, f);
-    putc(':', f);
+    text_print(f, "Curve %s:", key);
     for (size_t i = 0; i < count; i++)
         fprintf(f, " %llu", (unsigned long long)n[i]);
     putc('\n', f);
