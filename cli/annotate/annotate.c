@@ -137,6 +137,21 @@ static void put_list(const char *label, const char *const *list, size_t n)
         putchar('\n');
 }
 
+// One line for all rows of --curve=yes.
+static void put_descs(const struct quern_part *part)
+{
+    bool curve = false;
+
+    for (size_t i = 0; i < part->desc_count; i++) {
+        if (strncmp(part->desc[i], "Curve ", 6) != 0) {
+            text_print(stdout, "%s\n", part->desc[i]);
+        } else if (!curve) {
+            curve = true;
+            puts("Curve: misses of caches of other sizes, which quern report plots");
+        }
+    }
+}
+
 static void preamble(const struct annotate *a)
 {
     // ORDER annotate_auto
@@ -153,8 +168,7 @@ static void preamble(const struct annotate *a)
                        part.creator ? ")" : "");
         fputs(TABLE_RULE, stdout);
     }
-    for (size_t i = 0; i < part.desc_count; i++)
-        text_print(stdout, "%s\n", part.desc[i]);
+    put_descs(&part);
     if (a->callgrind) {
         text_print(stdout, "Profiled target:  %s", part.cmd ? part.cmd : "");
         if (part.has_pid) {

@@ -71,6 +71,16 @@ Ir             Dr          |
 1,024 (99.90%) 12 (92.31%)  events annotated"
 }
 
+@test "misses by size of a cache are one line" {
+    sed -i '1a desc: Curve sample: 32\ndesc: Curve sizes: 4096 6144\ndesc: Curves: 1' prof
+    quern annotate prof
+    [ "$status" = 0 ]
+    same "$(sed -n 2,5p <<< "$output")" "I1 cache:         32768 B, 64 B, 8-way associative
+Curve: misses of caches of other sizes, which quern report plots
+Curves: 1
+Command:          ./x"
+}
+
 @test "--threshold=0 shows everything, and the files that are missing" {
     quern annotate --threshold=0 --show-percs=no prof
     [[ "$output" == *"    1  1  gone.c:h"* ]]
