@@ -248,6 +248,17 @@ desc: LL cache:         1048576 B, 64 B, 16-way associative"
     done
 }
 
+@test "--curve: refused without caches; its value may be left out" {
+    quern run --curve=yes --cache-sim=no -- true
+    [ "$status" = 2 ]
+    same "$messages" "quern: --curve=yes: not with --cache-sim=no, which simulates no reference; leave one of them out"
+    quern run --curve=maybe -- true
+    [ "$status" = 2 ]
+    same "$messages" "quern: --curve=maybe: must be yes or no"
+    quern run -q --curve -o out -- true
+    [ "$status" = 0 ]
+}
+
 @test "--data: the spool has its options; the profile is a Callgrind profile" {
     quern run -q --data=yes --data-callers=5 --data-alloc='a_*:2:3' --data-free=b:2 --data-free=c -o out -- true
     [ "$status" = 0 ]
