@@ -143,12 +143,11 @@ static void sampling(void *field, const struct option *o, const char *value)
             "%s=%s: must be FIRST,INTERVAL,WINDOW,RUN-IN,LEARN: numbers of instructions, the last "
             "three of an interval together no more than it has, and WINDOW not 0",
             o->name, value);
-    *(struct spool_sampling *)field =
-        (struct spool_sampling){ .first = (uint32_t)n[0],
-                                 .interval = (uint32_t)n[1],
-                                 .window = (uint32_t)n[2],
-                                 .run_in = (uint32_t)n[3],
-                                 .learn = (uint32_t)n[4] };
+    *(struct spool_sampling *)field = (struct spool_sampling){ .first = (uint32_t)n[0],
+                                                               .interval = (uint32_t)n[1],
+                                                               .window = (uint32_t)n[2],
+                                                               .run_in = (uint32_t)n[3],
+                                                               .learn = (uint32_t)n[4] };
 }
 
 static void progress(void *field, const struct option *o, const char *value)

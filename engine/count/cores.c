@@ -7,9 +7,7 @@
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/fragment.h"
-#include "engine/count/caches.h"
 #include "engine/count/levels.h"
-#include "engine/count/ll.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -19,9 +17,9 @@
 struct cores {
     struct core *core; // of this thread; with --serialize-threads, of all
     // Sampling. All are numbers of instructions.
-    u64 executed; // up to the interval's end
-    u32 rest;     // of the interval, after its window
-    u32 weight;   // of a timed one
+    u64 executed;              // up to the interval's end
+    u32 rest;                  // of the interval, after its window
+    u32 weight;                // of a timed one
     struct spool_sampled sums; // of the window, not in the spool yet
     struct cores_insn now; // a copy: the fragment may be dropped before a branch's outcome is known
     bool open;
@@ -97,14 +95,8 @@ static void next_phase(struct thread *t, struct cores *c)
     const struct spool_sampling *s = &spool->machine.sampling;
 
     switch ((enum cores_phase)t->core_phase) {
-    case CORES_OFF:
-        caches_branches_begin(t);
-        begin_phase(t, CORES_LEARN, s->learn);
-        break;
-    case CORES_LEARN:
-        ll_drain(t);
-        begin_phase(t, CORES_RUN_IN, s->run_in);
-        break;
+    case CORES_OFF: begin_phase(t, CORES_LEARN, s->learn); break;
+    case CORES_LEARN: begin_phase(t, CORES_RUN_IN, s->run_in); break;
     case CORES_RUN_IN: begin_phase(t, CORES_TIMED, s->window); break;
     case CORES_TIMED:
         publish(c);
@@ -134,7 +126,8 @@ void cores_thread_init(struct thread *t)
     if (!t->cores)
         t->cores = heap_large(sizeof(*t->cores));
     core = serial ? serial : make_core(t->cores->core);
-    *t->cores = (struct cores){ .core = core, .weight = 1, .executed = spool->machine.sampling.first };
+    *t->cores =
+        (struct cores){ .core = core, .weight = 1, .executed = spool->machine.sampling.first };
     begin_phase(t, CORES_TIMED, spool->machine.sampling.first);
     if (spool->flags & SPOOL_F_SERIALIZE)
         serial = core;
@@ -228,26 +221,32 @@ void cores_end(struct thread *t)
     run(t, c);
 }
 
-// An instruction begins. Whether the core executes it.
-static bool is_timed(struct thread *t, struct cores *c, const struct cores_insn *i)
+// An instruction begins, and phases perhaps, whose bits it returns.
+static u32 advance(struct thread *t, struct cores *c, const struct cores_insn *i)
 {
+    u32 begun = 0;
+
     while (t->core_left == -CORES_MARGIN) {
         next_phase(t, c);
+        begun |= 1u << t->core_phase;
         // Whether a fetch has been said depends on how the program was recorded.
         if (t->core_phase == CORES_LEARN)
             core_learn_line(c->core, i->pc);
     }
     t->core_left--;
-    return t->core_phase >= CORES_RUN_IN;
+    return begun;
 }
 
-void cores_begin(struct thread *t, const struct cores_insn *i)
+u32 cores_begin(struct thread *t, const struct cores_insn *i)
 {
     struct cores *c = t->cores;
+    u32 begun = 0;
 
     cores_end(t);
-    if (tb_config.sampled && !is_timed(t, c, i))
-        return;
+    if (tb_config.sampled)
+        begun = advance(t, c, i);
+    if (tb_config.sampled && t->core_phase < CORES_RUN_IN)
+        return begun;
     c->now = *i;
     c->open = true;
     if (tb_config.sampled && t->core_phase == CORES_TIMED) {
@@ -260,6 +259,7 @@ void cores_begin(struct thread *t, const struct cores_insn *i)
     c->exec.ref = c->ref;
     c->exec.taken = (i->op.flags & (CORE_F_BRANCH | CORE_F_COND)) == CORE_F_BRANCH;
     c->exec.mispredicted = false;
+    return begun;
 }
 
 static void take_ahead(struct cores *c, const struct levels_found *f)

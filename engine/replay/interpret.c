@@ -6,6 +6,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/cores.h"
 #include "engine/count/helpers.h"
+#include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/rep.h"
 #include "engine/replay/arena.h"
@@ -136,6 +137,16 @@ static u32 record_end(const struct record_block *b, u32 nops)
     return nops == b->nops ? FRAGMENT_INSNS_MAX : record_ops(b)[nops].insn + 1u;
 }
 
+static void begin(struct thread *t, const struct cores_insn *i)
+{
+    u32 begun = cores_begin(t, i);
+
+    if (begun & 1u << CORES_LEARN)
+        caches_branches_begin(t);
+    if (begun & 1u << CORES_RUN_IN) // from here on it is known at once where a reference is found
+        ll_drain(t);
+}
+
 u32 interpret_insns(const struct record_block *b, u32 nops)
 {
     const struct cores_insn *c = record_cores(b);
@@ -153,7 +164,7 @@ void interpret_timed(struct thread *t, const struct record_block *b, u32 nops, u
     u32 i = 0;
 
     for (; c < last && c->insn < end; c++) {
-        cores_begin(t, c);
+        begin(t, c);
         for (; i < nops && record_ops(b)[i].insn <= c->insn; i++)
             interpret_op(t, &record_ops(b)[i], record, false);
     }

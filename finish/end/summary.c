@@ -135,8 +135,9 @@ static void print_sampling(const struct layout *l, const struct spool_sampling *
 {
     char first[32], window[32], interval[32];
 
-    fprintf(l->f, "==%d== Cycles and mispredictions are estimates: timed were the first %s "
-                  "instructions,\n==%d== then %s of each %s\n",
+    fprintf(l->f,
+            "==%d== Cycles and mispredictions are estimates: timed were the first %s "
+            "instructions,\n==%d== then %s of each %s\n",
             l->pid, util_commas(first, s->first), l->pid, util_commas(window, s->window),
             util_commas(interval, s->interval));
 }

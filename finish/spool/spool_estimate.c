@@ -45,9 +45,9 @@ struct spots {
 struct estimate {
     struct spool_file *s;
     struct spots address, cell;
-    struct spot whole;                      // all cells
-    uint64_t waited[SPOOL_LATENCIES];       // parts of cycles that were within latencies
-    const struct spool_sampled *all;        // for mispredictions
+    struct spot whole;                // all cells
+    uint64_t waited[SPOOL_LATENCIES]; // parts of cycles that were within latencies
+    const struct spool_sampled *all;  // for mispredictions
     uint64_t width;
     unsigned __int128 cycles, guessed;
 };

@@ -218,8 +218,12 @@ static void visit(struct work *w, uint32_t root, struct frame *frames)
 void call_estimate(struct call_estimate *call, size_t calls, uint64_t (*self)[CALL_ESTIMATES],
                    size_t functions, const struct spool_sampled *all, uint32_t width)
 {
-    struct work w = { .call = call, .calls = calls, .functions = functions, .self = self,
-                      .all = all, .width = width };
+    struct work w = { .call = call,
+                      .calls = calls,
+                      .functions = functions,
+                      .self = self,
+                      .all = all,
+                      .width = width };
     struct frame *frames = xmalloc((functions + 1) * sizeof(*frames));
 
     w.from = collect(&w, false);

@@ -17,10 +17,10 @@
 #define CALL_ESTIMATE_NOBODY UINT32_MAX
 
 struct call_estimate {
-    uint32_t from, to; // functions; from: CALL_ESTIMATE_NOBODY for what starts without a call
-    uint64_t site, target;   // addresses: with the functions, they order the calls
-    uint64_t insns;          // inclusive, exact
-    uint64_t timed;          // instructions for which the windows stand
+    uint32_t from, to;     // functions; from: CALL_ESTIMATE_NOBODY for what starts without a call
+    uint64_t site, target; // addresses: with the functions, they order the calls
+    uint64_t insns;        // inclusive, exact
+    uint64_t timed;        // instructions for which the windows stand
     uint64_t seen[CALL_ESTIMATES]; // in them: parts of cycles, and mispredictions
     uint64_t cost[CALL_ESTIMATES]; // the result
 };

@@ -62,8 +62,8 @@ struct call {
 };
 
 struct sampled {
-    int row[CALL_ESTIMATES + 1]; // of call_graph.event: Cy last; -1: the run does not count it
-    uint64_t plt[EVENTS];        // all costs in linkage tables
+    int row[CALL_ESTIMATES + 1];      // of call_graph.event: Cy last; -1: the run does not count it
+    uint64_t plt[EVENTS];             // all costs in linkage tables
     uint64_t (*self)[CALL_ESTIMATES]; // of functions of the profile, by number
     size_t functions;
     struct call *call; // the first of them are those in `estimate`

@@ -10,10 +10,11 @@ void cores_thread_init(struct thread *t)
     (void)t;
 }
 
-void cores_begin(struct thread *t, const struct cores_insn *i)
+u32 cores_begin(struct thread *t, const struct cores_insn *i)
 {
     (void)t;
     (void)i;
+    return 0;
 }
 
 void cores_fetch(struct thread *t, bool missed)

@@ -13,10 +13,8 @@
 
 #include "engine/base/heap.h"
 #include "engine/callgraph/calls.h"
-#include "engine/count/caches.h"
 #include "engine/count/cores.h"
 #include "engine/count/levels.h"
-#include "engine/count/ll.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -43,20 +41,6 @@ void calls_counted(struct thread *t, u32 counter, u64 n)
 {
     (void)t, (void)counter, (void)n;
     fail();
-}
-
-static u32 drained, begun;
-
-void ll_drain(struct thread *t)
-{
-    assert_int_equal(t->core_phase, CORES_LEARN);
-    drained++;
-}
-
-void caches_branches_begin(struct thread *t)
-{
-    assert_int_equal(t->core_phase, CORES_OFF);
-    begun++;
 }
 
 const struct levels_found *levels_found(const struct thread *t)
@@ -94,6 +78,21 @@ void core_ahead(struct core *c, u64 addr, enum core_level level)
     assert_int_equal(addr, 0x9000);
     assert_int_equal(level, CORE_AT_LL);
     aheads++;
+}
+
+static u64 learnt[4];
+static u32 learns;
+
+void core_learn_line(struct core *c, uint64_t addr)
+{
+    (void)c;
+    learnt[learns++ % 4] = addr;
+}
+
+void core_learn_branch(struct core *c, uint32_t pc)
+{
+    (void)c;
+    learnt[learns++ % 4] = pc;
 }
 
 static void begin(u64 flags)
@@ -287,20 +286,22 @@ static void test_threads(void **state)
 static void test_sampling(void **state)
 {
     static u8 phase[2][10000 + 4000];
+    u32 begun[4];
     struct cores_insn plain = insn(0, false);
 
     (void)state;
     for (u32 again = 0; again < 2; again++) {
         begin(0);
-        tb_config.sampled = true;
+        tb_config.sampled = tb_config.learns = true;
         header.machine.sampling = (struct spool_sampling){
             .first = 10000, .interval = 1000, .window = 20, .run_in = 5, .learn = 100
         };
         cores_thread_init(&one);
-        drained = begun = 0;
+        memset(begun, 0, sizeof(begun));
         for (u32 i = 0; i < sizeof(phase[0]); i++) {
             runs = 0;
-            cores_begin(&one, &plain);
+            for (u32 bits = cores_begin(&one, &plain); bits; bits &= bits - 1)
+                begun[__builtin_ctz(bits)]++;
             phase[again][i] = (u8)one.core_phase;
             assert_int_equal(runs, i && phase[again][i - 1] >= CORES_RUN_IN);
             assert_int_equal(cores_predicted(&one), one.core_phase != CORES_OFF);
@@ -324,8 +325,10 @@ static void test_sampling(void **state)
         while (n < 1000)
             assert_int_equal(p[n++], CORES_OFF);
     }
-    assert_int_equal(begun, 4);
-    assert_int_equal(drained, 4);
+    assert_int_equal(begun[CORES_OFF], 5); // the last one is not over
+    assert_int_equal(begun[CORES_LEARN], 4);
+    assert_int_equal(begun[CORES_RUN_IN], 4);
+    assert_int_equal(begun[CORES_TIMED], 4);
     // Parts 0 to 5 of each: the first ones once, the others 50 times.
     assert_int_equal(counted[20], 10000 + 4 * 20 * 50);
     for (u32 i = 0; i < CORE_CAUSES; i++)
@@ -333,6 +336,28 @@ static void test_sampling(void **state)
     assert_int_equal(header.sampled.timed, 10000 + 4 * 20);
     assert_int_equal(header.sampled.insns, 10000 + 4 * 20 * 50);
     assert_int_equal(header.sampled.cycles[2], 2 * (10000 + 4 * 20 * 50));
+}
+
+// The front end learns the lines of an instruction, taken branches, and where the phase begins.
+static void test_learning(void **state)
+{
+    struct cores_insn plain = insn(0, false);
+
+    (void)state;
+    begin(0);
+    tb_config.sampled = tb_config.learns = true;
+    header.machine.sampling = (struct spool_sampling){ .interval = 10, .window = 2, .learn = 8 };
+    cores_thread_init(&one);
+    learns = 0;
+    assert_int_equal(cores_begin(&one, &plain), 1u << CORES_OFF | 1u << CORES_LEARN);
+    assert_int_equal(learns, 1);
+    assert_int_equal(learnt[0], 0x1000);
+    cores_learn_fetch(&one, 0x103e, 5);
+    cores_learn_branch(&one, 0x1040);
+    assert_int_equal(learns, 4);
+    assert_int_equal(learnt[1], 0x103e);
+    assert_int_equal(learnt[2], 0x1042);
+    assert_int_equal(learnt[3], 0x1040);
 }
 
 // Mispredictions count where instructions do.
@@ -345,7 +370,7 @@ static void test_sampled_branches(void **state)
     cores_count_branch(&one, 70, CORES_BIM, true);
     cores_count_branch(&one, 70, CORES_BIM, false);
     assert_int_equal(counted[70], 1);
-    tb_config.sampled = true;
+    tb_config.sampled = tb_config.learns = true;
     header.machine.sampling =
         (struct spool_sampling){ .first = 1, .interval = 10, .window = 2, .run_in = 3, .learn = 5 };
     cores_thread_init(&one);
@@ -370,7 +395,7 @@ static void test_growing(void **state)
 
     (void)state;
     begin(0);
-    tb_config.sampled = true;
+    tb_config.sampled = tb_config.learns = true;
     header.machine.sampling =
         (struct spool_sampling){ .first = 1000, .interval = 200, .window = 10 };
     cores_thread_init(&one);
@@ -393,9 +418,10 @@ static void test_routines(void **state)
     (void)state;
     begin(0);
     assert_true(cores_interpreted(&one)); // all are timed
-    tb_config.sampled = true;
-    header.machine.sampling =
-        (struct spool_sampling){ .first = 30000, .interval = 3000, .window = 1, .run_in = 0, .learn = 0 };
+    tb_config.sampled = tb_config.learns = true;
+    header.machine.sampling = (struct spool_sampling){
+        .first = 30000, .interval = 3000, .window = 1, .run_in = 0, .learn = 0
+    };
     cores_thread_init(&one);
     assert_true(cores_interpreted(&one));
     for (u32 i = 0; i < 30000; i++)
@@ -418,11 +444,16 @@ static void test_routines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_when),     cmocka_unit_test(test_references),
-        cmocka_unit_test(test_string),   cmocka_unit_test(test_fetch),
-        cmocka_unit_test(test_branches), cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_sampled_branches), cmocka_unit_test(test_routines),
+        cmocka_unit_test(test_when),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_string),
+        cmocka_unit_test(test_fetch),
+        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_sampling),
+        cmocka_unit_test(test_sampled_branches),
+        cmocka_unit_test(test_routines),
         cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_learning),
         cmocka_unit_test(test_threads),
     };
 

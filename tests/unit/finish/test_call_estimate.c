@@ -92,7 +92,7 @@ static void test_recursion(void **state)
 {
     const uint64_t cycles[] = { 1, 40, 60, 100 };
     struct call_estimate c[] = {
-        call(0, 1, 90, 9, 18), call(0, 2, 10, 1, 2),    // 1 cycle an instruction, each
+        call(0, 1, 90, 9, 18),  call(0, 2, 10, 1, 2),   // 1 cycle an instruction, each
         call(1, 2, 50, 10, 40), call(2, 1, 500, 1, 20), // 2 and 10
         call(2, 3, 20, 0, 0),
     };
@@ -146,9 +146,9 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),     cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_unseen),    cmocka_unit_test(test_recursion),
-        cmocka_unit_test(test_order),     cmocka_unit_test(test_long),
+        cmocka_unit_test(test_chain),  cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_unseen), cmocka_unit_test(test_recursion),
+        cmocka_unit_test(test_order),  cmocka_unit_test(test_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,10 +113,9 @@ static void test_unseen(void **state)
 
     (void)state;
     begin();
-    file.head.sampled = (struct spool_sampled){ .insns = 100,
-                                                .cycles = { 1200 },
-                                                .branches = { 50 },
-                                                .missed = { 10 } };
+    file.head.sampled = (struct spool_sampled){
+        .insns = 100, .cycles = { 1200 }, .branches = { 50 }, .missed = { 10 }
+    };
     add(0x1000, 30, false, 0, 30, 240, 0);
     add(0x1002, 1, false, 0, 1, 4000, 0);
     blocks[1].insn.flags = SPOOL_I_REP;
@@ -226,8 +225,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),    cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_unseen), cmocka_unit_test(test_latency),  cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_exact),    cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_unseen),   cmocka_unit_test(test_latency),
+        cmocka_unit_test(test_rounding), cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
