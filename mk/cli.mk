@@ -94,7 +94,7 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c tests/unit/finish/*.c)))
 CLI_TESTED := $(addprefix cli/,base/funcname.c base/nearest.c base/text.c base/util.c files/digest.c files/name.c \
                 options/options.c) \
-              finish/end/summary.c finish/spool/finish_event.c sim/cache.c symbols/cachedir.c \
+              finish/end/summary.c finish/spool/finish_event.c finish/spool/spool_pointers.c sim/cache.c symbols/cachedir.c \
               $(CLI_MACHINE)
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))

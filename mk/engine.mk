@@ -308,13 +308,16 @@ ENGINE_UNIT_OBJS_spool/fds := spool/fds base/nolibc
 ENGINE_UNIT_OBJS_spool/environ := spool/environ $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_spool/copy := $(ENGINE_UNIT_OBJS_spool/spooler)
 ENGINE_UNIT_OBJS_spool/areas := $(ENGINE_UNIT_OBJS_spool/spooler)
-ENGINE_LAYER_UNITS += translate/calls codecache/gate
+ENGINE_LAYER_UNITS += translate/calls translate/pointers codecache/gate
+ENGINE_UNIT_OBJS_translate/pointers := translate/pointers x86/decode x86/decode_flags x86/isa x86/operands \
+    base/cpu base/nolibc
 ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
 ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 
-ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/statics objects/alloc
+ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/statics objects/alloc
 ENGINE_UNIT_OBJS_objects/ranges := objects/ranges $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/objtable := objects/objtable $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/objtable := objects/objtable objects/walks $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/walks := objects/walks $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/statics := objects/statics $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/alloc := objects/alloc objects/mappings objects/objects objects/ranges \
     base/nolibc base/pages base/heap base/limits

@@ -49,10 +49,13 @@
 #define SPOOL_DATA_OFF         UINT64_C(0x4c00000000)
 #define SPOOL_DATA_OBJECTS_MAX 0x40000u
 #define SPOOL_DATA_COUNTS_OFF  UINT64_C(0x2000000) // these two from SPOOL_DATA_OFF
-#define SPOOL_DATA_COUNTS_MAX  0x100000u           // a power of two
-#define SPOOL_DATA_NAMES_OFF   UINT64_C(0x4000000)
+#define SPOOL_DATA_COUNTS_MAX  0x100000u
+#define SPOOL_DATA_NAMES_OFF   UINT64_C(0xa000000)
 #define SPOOL_DATA_NAMES_SIZE  UINT64_C(0x1000000)
-#define SPOOL_DATA_SIZE        (SPOOL_DATA_NAMES_OFF + SPOOL_DATA_NAMES_SIZE)
+#define SPOOL_DATA_FLOWS_OFF   UINT64_C(0xb000000) // struct spool_data_flow[]
+#define SPOOL_DATA_FLOWS_MAX   0x100000u
+#define SPOOL_DATA_SIZE \
+    (SPOOL_DATA_FLOWS_OFF + SPOOL_DATA_FLOWS_MAX * sizeof(struct spool_data_flow))
 // After the near slots, with --calls=yes: each thread's open calls, struct spool_frame.
 #define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
 #define SPOOL_STACK_SIZE UINT64_C(0x4000000)
@@ -243,7 +246,9 @@ enum spool_map_flag {
 struct spool_insn {
     uint8_t len;
     uint8_t flags;         // enum spool_insn_flag
-    uint8_t reads, writes; // data references of every execution
+    // Data references of every execution.
+    uint8_t reads : 4, writes : 4;
+    uint8_t from; // with --data=yes: where its address comes from (enum spool_from)
 };
 
 // The counters that an instruction owns follow from its flags and the run's options:
@@ -261,6 +266,10 @@ enum spool_insn_flag {
     SPOOL_I_BUS = 1u << 6, // atomic: the event Ge
     SPOOL_I_RET = 1u << 7, // return: with a predictor of today Brm
 };
+
+// What brought a value, within a block: the instruction of this number, from 1 on, which loaded it
+// from memory; or the register that had it at the block's beginning.
+enum spool_from { SPOOL_FROM_NOWHERE = 0, SPOOL_FROM_REGISTER = 0x80 };
 
 struct spool_block {
     uint64_t pc;      // client address of the first instruction
@@ -494,20 +503,50 @@ struct spool_data_object {
     uint64_t reserved[2];
 };
 
-// Misses of the references that count at `counter` (a group of SPOOL_REF_READ or SPOOL_REF_WRITE)
-// in an object. A hash table: an entry is at the first free place from its hash on.
-struct spool_data_count {
-    uint32_t counter; // plus one; 0: the entry is free
-    uint32_t object;
-    uint64_t l1, l2, ll;
+// How often the address of a miss was `step` above that of the one before. A step that is not among
+// those of an entry takes the place of one without weight, or else each loses some.
+struct spool_data_stride {
+    int32_t step; // 0: none
+    uint32_t weight;
+    uint64_t count; // since it has this place
 };
 
-static inline uint32_t spool_data_place(uint32_t counter, uint32_t object)
-{
-    uint64_t h = ((uint64_t)counter << 32 | object) * UINT64_C(0x9e3779b97f4a7c15);
+#define SPOOL_DATA_STRIDES 3u
+#define SPOOL_DATA_NEAR    4096u // bytes
 
-    return (uint32_t)(h >> 32) & (SPOOL_DATA_COUNTS_MAX - 1);
-}
+// Misses of the references that count at `counter` (a group of SPOOL_REF_READ or SPOOL_REF_WRITE)
+// in an object, in the order of the first one; and, with the first of the counters of an
+// instruction, its walk: steps, each from one of its misses in the object to the next one of the
+// same thread.
+struct spool_data_count {
+    uint32_t counter; // plus one
+    uint32_t object;
+    uint64_t l1, l2, ll;
+    uint64_t last;     // address of the last miss of ...
+    uint32_t thread;   // ... this one, the first that missed: a number, from 1 on
+    uint32_t reserved;
+    uint64_t steps;
+    uint64_t ahead, back; // to the next line of D1, to the one before
+    uint64_t near;        // by less than SPOOL_DATA_NEAR
+    struct spool_data_stride stride[SPOOL_DATA_STRIDES];
+};
+
+// Where a block leads to.
+enum spool_flow_end {
+    SPOOL_FLOW_ENDS, // nowhere that is known
+    SPOOL_FLOW_GOES_ON,
+    SPOOL_FLOW_MAY_JUMP, // to target
+    SPOOL_FLOW_JUMPS,
+    SPOOL_FLOW_CALLS, // target, 0: not known; and goes on
+};
+
+// What registers have at the end of a block, in the order of the blocks.
+struct spool_data_flow {
+    uint64_t target;
+    uint32_t block; // its place among the blocks, in units of 8 bytes
+    uint32_t end;   // enum spool_flow_end
+    uint8_t reg[16];
+};
 
 struct spool_data {
     uint32_t callers;                      // --data-callers; 0: no objects
@@ -516,6 +555,7 @@ struct spool_data {
     uint32_t counts_used;                  // entries
     uint32_t s_output;                     // --data-out-file as given, absolute
     uint32_t s_functions, functions_bytes; // see SPOOL_DATA_ALLOC
+    uint64_t flows_used;                   // records
 };
 
 // The program's own allocators, in s_functions: each a letter, numbers divided by colons, a blank,
@@ -892,7 +932,8 @@ _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= 
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_held) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
-_Static_assert(sizeof(struct spool_data_object) == 128 && sizeof(struct spool_data_count) == 32,
+_Static_assert(sizeof(struct spool_data_object) == 128 && sizeof(struct spool_data_count) == 128 &&
+                   sizeof(struct spool_data_flow) == 32,
                "arrays in the data area");
 _Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SPOOL_DATA_OFF &&
                    SPOOL_DATA_OFF + SPOOL_DATA_SIZE <= SPOOL_STACKS_OFF &&
@@ -900,7 +941,8 @@ _Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SP
                        SPOOL_DATA_COUNTS_OFF &&
                    SPOOL_DATA_COUNTS_OFF +
                            SPOOL_DATA_COUNTS_MAX * sizeof(struct spool_data_count) <=
-                       SPOOL_DATA_NAMES_OFF,
+                       SPOOL_DATA_NAMES_OFF &&
+                   SPOOL_DATA_NAMES_OFF + SPOOL_DATA_NAMES_SIZE <= SPOOL_DATA_FLOWS_OFF,
                "consecutive");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");
 _Static_assert(sizeof(struct spool_code_insn) == 24, "written as it is");

@@ -81,6 +81,29 @@ static size_t events_by_default(const struct annotate *a, size_t **out)
     return a->events;
 }
 
+// The profile of the data, for the lines of this one.
+static void read_data(struct annotate *a)
+{
+    struct quern_profile *d;
+    struct quern_part code, data;
+
+    walks_read(&a->walks, a->p);
+    if (!a->data)
+        return;
+    d = read_profile(a->data);
+    quern_profile_part(a->p, 0, &code);
+    quern_profile_part(d, 0, &data);
+    walks_read(&a->by_line, d);
+    if (!a->by_line.count)
+        warn("%s: --data: it has no walks: it is no profile of the data (quern run --data=yes), or "
+             "a sum of several",
+             a->data);
+    else if (code.has_pid && data.has_pid && code.pid != data.pid)
+        warn("%s: --data: of another process (PID %llu) than %s (PID %llu)", a->data,
+             (unsigned long long)data.pid, a->files[0], (unsigned long long)code.pid);
+    quern_profile_free(d);
+}
+
 static void choose_events(struct annotate *a)
 {
     int given = 0;
@@ -143,6 +166,8 @@ static void put_descs(const struct quern_part *part)
     bool curve = false;
 
     for (size_t i = 0; i < part->desc_count; i++) {
+        if (walks_are(part->desc[i])) // they are beside the objects
+            continue;
         if (strncmp(part->desc[i], "Curve ", 6) != 0) {
             text_print(stdout, "%s\n", part->desc[i]);
         } else if (!curve) {
@@ -223,6 +248,7 @@ int cmd_annotate(int argc, char **argv)
     annotate_options_read(&a, argc, argv);
     read_profiles(&a);
     choose_events(&a);
+    read_data(&a);
     a.cwd = util_cwd();
     if (a.cwd) {
         n = strlen(a.cwd);
@@ -257,6 +283,8 @@ int cmd_annotate(int argc, char **argv)
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
     table_free(&a.table);
     quern_rows_free(a.rows);
+    walks_free(&a.walks);
+    walks_free(&a.by_line);
     free(a.sums);
     free(a.row_of_func);
     free(a.opened);

@@ -12,6 +12,7 @@
 
 #include "cli/options/options.h"
 #include "cli/profiles/table.h"
+#include "cli/profiles/walks.h"
 #include "quern/profile.h"
 
 // ORDER annotate_auto: the words of --auto
@@ -43,6 +44,7 @@ struct annotate {
 
     // Options
     const char *show, *sort, *mod_file, *mod_func;
+    const char *data; // the profile of the data
     double threshold; // -1: not given
     bool percs, asm_, inclusive, diff, by_part, no_pager;
     uint32_t source;       // enum annotate_auto; 0: not given
@@ -77,7 +79,9 @@ struct annotate {
     quern_count *sums;              // those of functions and files
     // The row in `list` of each function, or its count; NULL: with by_file and inclusive.
     uint32_t *row_of_func;
-    quern_count *opened; // by function: inclusive costs with opened cycles; NULL: they are not
+    quern_count *opened;  // by function: inclusive costs with opened cycles; NULL: they are not
+    struct walks walks;   // through the objects, of a profile of the data
+    struct walks by_line; // of the lines, from --data
     // The cycle with the highest self cost, where that is half of the program's: its functions.
     size_t cycle_funcs;
     double cycle_share; // percent

@@ -38,6 +38,9 @@ static const struct option rows[] = {
       "lines only [yes; on a terminal top]", OPTION_CHOICE, FIELD(source) },
     { "--context", "=N", "lines shown around lines with counts [8]",
       OPTION_NUMBER, FIELD(context), .max = UINT64_MAX },
+    { "--data", "=FILE",
+      "the profile of the data of the same run (data.out.PID): beside a line how it walks through "
+      "which object", OPTION_TEXT, FIELD(data) },
     { "-I", " DIR", NULL, OPTION_LIST, OPTION_ATTACHED, FIELD(include) },
     { "--include", "=DIR", "look for sources below DIR; may be repeated",
       OPTION_LIST, OPTION_APART, FIELD(include) },

@@ -472,6 +472,23 @@ static void list_rest(struct listing *l, const struct listed *s, size_t next, in
     putchar('\n');
 }
 
+// How a line walks through the object in which it misses most.
+static void put_walk(const struct annotate *a, const char *file, uint64_t line)
+{
+    size_t n;
+    const struct walk **walk = walks_of_line(&a->by_line, file, line, &n);
+    char *text;
+
+    if (!walk)
+        return;
+    text = walks_text(walk[0]);
+    text_print(stdout, "  [walks %s: %s]", walk[0]->object, text);
+    if (n > 1)
+        printf(" and %zu more", n - 1);
+    free(text);
+    free(walk);
+}
+
 // One line of the file, with its costs when it is that of l->line[*next].
 //
 // DIFFERS: cg_annotate and callgrind_annotate print a line unchanged, with the carriage return of
@@ -491,6 +508,7 @@ static void list_line(struct listing *l, const struct listed *s, uint64_t line, 
         put_counts(l, none, 0);
     }
     text_put_line(stdout, text, n);
+    put_walk(l->a, s->name, line);
     putchar_unlocked('\n');
 }
 

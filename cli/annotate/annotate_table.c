@@ -369,6 +369,20 @@ static void put_object(const struct annotate *a, uint32_t func)
     text_print(stdout, " [%s]", *object ? object : "???");
 }
 
+// How the program walks through an object of the data.
+static void put_walk(const struct annotate *a, uint32_t func)
+{
+    const char *name = quern_profile_str(a->p, quern_profile_func_get(a->p, func).name);
+    const struct walk *walk = walks_of_object(&a->walks, name);
+    char *text;
+
+    if (!walk)
+        return;
+    text = walks_text(walk);
+    text_print(stdout, " [walked: %s]", text);
+    free(text);
+}
+
 // Edges of a function, sorted by cost.
 struct shown_edge {
     struct quern_edge e;
@@ -584,6 +598,7 @@ void annotate_functions(struct annotate *a)
             put_object(a, r->func);
         if (a->costs && a->inclusive && !a->opened && quern_costs_cycle(a->costs, r->func))
             printf(" (cycle %u)", quern_costs_cycle(a->costs, r->func));
+        put_walk(a, r->func);
         putchar('\n');
         if (split)
             put_files_of(a, &g, a->list.order[k]);

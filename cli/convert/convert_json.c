@@ -9,6 +9,7 @@
 
 #include "cli/base/json.h"
 #include "cli/profiles/read.h"
+#include "cli/profiles/walks.h"
 
 static void put_optional(FILE *f, const char *key, const char *s)
 {
@@ -110,6 +111,33 @@ static void put_functions(FILE *f, const struct convert *c)
     putc(']', f);
 }
 
+// How the program walks through objects of the data.
+static void put_walks(FILE *f, const struct convert *c)
+{
+    struct walks w;
+
+    walks_read(&w, c->p);
+    for (size_t i = 0; i < w.count; i++) {
+        const struct walk *walk = &w.walk[i];
+
+        fputs(i ? ",\n{" : ",\n\"walks\":[\n{", f);
+        put_optional(f, "object", walk->object);
+        putc(',', f);
+        if (walk->file) {
+            put_optional(f, "function", walk->function);
+            putc(',', f);
+            put_optional(f, "file", walk->file);
+            fprintf(f, ",\"line\":%llu,", (unsigned long long)walk->line);
+        }
+        put_optional(f, "how", walk->how);
+        fprintf(f, ",\"count\":%llu,\"steps\":%llu}", (unsigned long long)walk->count,
+                (unsigned long long)walk->steps);
+    }
+    if (w.count)
+        putc(']', f);
+    walks_free(&w);
+}
+
 static void put_lines(FILE *f, const struct convert *c)
 {
     struct quern_cursor *cur = read_cursor(c->p);
@@ -139,6 +167,7 @@ void convert_json(FILE *f, const struct convert *c)
 {
     put_header(f, c);
     put_functions(f, c);
+    put_walks(f, c);
     if (c->lines)
         put_lines(f, c);
     fputs("}\n", f);

@@ -12,6 +12,7 @@
 #include "cli/base/util.h"
 #include "cli/profiles/event.h"
 #include "cli/profiles/read.h"
+#include "cli/profiles/walks.h"
 
 // Events that have values: counted, or computed by a formula.
 static int has_values(const struct convert *c, size_t event)
@@ -94,13 +95,35 @@ static void function_fields(FILE *f, const struct convert *c, uint32_t func)
     field(f, quern_profile_str(c->p, g.name));
 }
 
+// Of a profile of the data: how the program walks through the object that a function is.
+static void walk_fields(FILE *f, const struct convert *c, const struct walks *w, uint32_t func)
+{
+    const char *name = quern_profile_str(c->p, quern_profile_func_get(c->p, func).name);
+    const struct walk *walk = walks_of_object(w, name);
+
+    if (!w->count)
+        return;
+    putc(',', f);
+    field(f, walk ? walk->how : "");
+    fprintf(f, ",%llu,%llu", walk ? (unsigned long long)walk->count : 0,
+            walk ? (unsigned long long)walk->steps : 0);
+}
+
+static const char *walk_names(const struct walks *w)
+{
+    return w->count ? ",walk,walk_count,walk_steps" : "";
+}
+
 static void csv_lines(FILE *f, const struct convert *c)
 {
     struct quern_cursor *cur = read_cursor(c->p);
     struct quern_record rec;
     int addr = (quern_profile_has(c->p) & QUERN_HAS_ADDR) != 0;
+    struct walks w;
 
-    fprintf(f, "object,function_file,function,file,line%s", addr ? ",address" : "");
+    walks_read(&w, c->p);
+    fprintf(f, "object,function_file,function,file,line%s%s", addr ? ",address" : "",
+            walk_names(&w));
     events(f, c, "");
     fputs("\r\n", f);
     while (quern_cursor_next(cur, &rec)) {
@@ -112,14 +135,19 @@ static void csv_lines(FILE *f, const struct convert *c)
         fprintf(f, ",%llu", (unsigned long long)rec.at.line);
         if (addr)
             fprintf(f, ",0x%llx", (unsigned long long)rec.at.addr);
+        walk_fields(f, c, &w, rec.at.func);
         counts(f, c, rec.counts);
     }
     quern_cursor_free(cur);
+    walks_free(&w);
 }
 
 static void csv_functions(FILE *f, const struct convert *c)
 {
-    fputs("object,file,function,called,cycle,cost", f);
+    struct walks w;
+
+    walks_read(&w, c->p);
+    fprintf(f, "object,file,function,called,cycle,cost%s", walk_names(&w));
     events(f, c, "");
     fputs("\r\n", f);
     for (uint32_t i = 0; i < quern_profile_func_count(c->p); i++)
@@ -127,9 +155,11 @@ static void csv_functions(FILE *f, const struct convert *c)
             function_fields(f, c, i);
             fprintf(f, ",%llu,%u,%s", (unsigned long long)quern_costs_called(c->costs, i),
                     quern_costs_cycle(c->costs, i), inclusive ? "inclusive" : "self");
+            walk_fields(f, c, &w, i);
             counts(f, c,
                    inclusive ? quern_costs_inclusive(c->costs, i) : quern_costs_self(c->costs, i));
         }
+    walks_free(&w);
 }
 
 static void csv_edges(FILE *f, const struct convert *c)

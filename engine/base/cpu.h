@@ -41,6 +41,24 @@ static inline u64 cpu_task_size(void)
     return (1ul << (cpu.address_bits - 1)) - PAGE_SIZE;
 }
 
+// Helpers run with the client's direction flag, which turns string instructions round, and the
+// compiler makes some of initializers. Clears it; whether it was set.
+static inline bool cpu_clear_direction(void)
+{
+    u64 flags;
+
+    __asm__ volatile("pushfq\n\tpop %0" : "=r"(flags) : : "memory");
+    if (flags & FLAG_DF)
+        __asm__ volatile("cld" : : : "memory");
+    return (flags & FLAG_DF) != 0;
+}
+
+static inline void cpu_restore_direction(bool was_set)
+{
+    if (was_set)
+        __asm__ volatile("std" : : : "memory");
+}
+
 // Arguments from the auxiliary vector: AT_HWCAP2 (nothing else says whether the kernel has enabled
 // rdfsbase) and AT_MINSIGSTKSZ.
 void cpu_init(u64 hwcap2, u64 frame_size);

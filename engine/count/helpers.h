@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The helpers that translated code calls, through their stubs (stubs.def), when an inline check
 // does not settle a reference. They run with signals open. They must not use string instructions
-// (the client's direction flag may be set), take no lock but LL's, and touch no client memory.
+// (the client's direction flag may be set; objects_miss() clears it), take no lock but LL's and
+// that of the objects of the data, and touch no client memory.
 // Their arguments are in t->h_* and after the return address (helperdesc.h).
 #ifndef QUERN_ENGINE_HELPERS_H
 #define QUERN_ENGINE_HELPERS_H

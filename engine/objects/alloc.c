@@ -19,6 +19,7 @@
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
+#include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -152,27 +153,44 @@ void alloc_thread_init(struct thread *t)
     if (!tb_config.recording && !t->alloc->touch)
         t->alloc->touch = heap_pages(TOUCHES * sizeof(struct touch));
     t->alloc->open = false;
+    t->alloc->touches = 0;
 }
 
 // ---- Blocks ----
 
-void alloc_missed(const struct thread *t, u64 addr, u32 counter, u32 object, u32 l2, u32 ll)
+bool alloc_missed(const struct thread *t, u64 addr, u32 counter, u32 object, u32 l2, u32 ll)
 {
     struct alloc_call *c = t->alloc;
 
-    if (c->touch && c->open && c->touches < TOUCHES)
-        c->touch[c->touches++] = (struct touch){ addr, counter, object, l2, ll };
+    if (!c->touch || !c->open || c->touches == TOUCHES)
+        return false;
+    c->touch[c->touches++] = (struct touch){ addr, counter, object, l2, ll };
+    return true;
 }
 
+// The misses of the call are known to be in the block [start, end), or where they were found.
 // @holds(objtable's lock)
-static void move_touches(const struct alloc_call *c, u64 start, u64 end, u32 object)
+static void settle_touches(const struct thread *t, u64 start, u64 end, u32 object)
 {
+    struct alloc_call *c = t->alloc;
+
     for (u32 i = 0; i < c->touches; i++) {
         const struct touch *w = &c->touch[i];
+        u32 to = w->addr - start < end - start ? object : w->object;
 
-        if (w->addr - start < end - start)
-            objtable_move(w->counter, w->object, object, w->l2, w->ll);
+        objtable_move(w->counter, w->object, to, w->l2, w->ll);
+        walks_step(t, objtable_walk(w->counter, to), w->addr);
     }
+    c->touches = 0;
+}
+
+static void touches_in_no_block(const struct thread *t)
+{
+    if (!t->alloc->touches)
+        return;
+    objtable_lock();
+    settle_touches(t, 0, 0, 0);
+    objtable_unlock();
 }
 
 // time: since when it is there; 0: from now on.
@@ -184,7 +202,7 @@ static void block_put(struct thread *t, u64 start, u64 bytes, u32 object, u64 ti
     now = objtable_tick();
     ranges_put(&blocks, start, end, object, time ? time : now, t->slot);
     if (time)
-        move_touches(t->alloc, start, end, object);
+        settle_touches(t, start, end, object);
     if (object) {
         objtable_at(object)->blocks++;
         objtable_at(object)->bytes += bytes;
@@ -311,6 +329,7 @@ static void open_call(struct thread *t, const struct row *r)
     struct alloc_call *c = t->alloc;
     struct ranges_range in;
 
+    touches_in_no_block(t);
     *c = (struct alloc_call){
         .what = r->what, .sp = thread_sp(t), .size = size_of(t, r), .touch = c->touch
     };
@@ -381,10 +400,17 @@ static void returned(struct thread *t)
         block_put(t, block, c->size, c->object, c->time);
 }
 
+static void call_ended(struct thread *t)
+{
+    returned(t);
+    if (!t->alloc->open)
+        touches_in_no_block(t);
+}
+
 void alloc_reached(struct thread *t, u32 point)
 {
     if (point == POINT_RETURN)
-        returned(t);
+        call_ended(t);
     else
         entered(t, &row[point - 1]);
 }

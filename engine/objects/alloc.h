@@ -23,8 +23,9 @@ void alloc_resized(struct thread *t, u64 start, u64 bytes);
 void alloc_freed(struct thread *t, u64 start);
 
 // A miss of t at addr, which is in no block: if an allocator is open, it may be in the block that
-// this one returns. @holds(objtable's lock) @signal-safe
-void alloc_missed(const struct thread *t, u64 addr, u32 counter, u32 object, u32 l2, u32 ll);
+// this one returns. True: its step is counted when that is known. @holds(objtable's lock)
+// @signal-safe
+bool alloc_missed(const struct thread *t, u64 addr, u32 counter, u32 object, u32 l2, u32 ll);
 
 // The object of the block at addr as of a time; 0: there is none. @holds(objtable's lock)
 // @signal-safe

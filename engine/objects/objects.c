@@ -2,12 +2,14 @@
 // Misses by object (objects.h).
 #include "engine/objects/objects.h"
 
+#include "engine/base/cpu.h"
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/frames.h"
 #include "engine/objects/alloc.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
+#include "engine/objects/walks.h"
 
 static const u8 *owner; // of counters: their events
 
@@ -32,20 +34,35 @@ void objects_thread_init(struct thread *t)
     alloc_thread_init(t);
 }
 
-void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
+// Apart, so that no initializer of it comes before the direction flag is cleared.
+static __attribute__((noinline)) void count(const struct thread *t, u64 addr, u32 counter, u32 l2,
+                                            u32 ll)
 {
-    u32 event = owner[counter], object;
+    bool waits = false;
+    u32 object;
     u64 at;
 
-    if (event != frames.place[SPOOL_E_D1MR] && event != frames.place[SPOOL_E_D1MW])
-        return;
     objtable_lock();
     at = tb_config.recording ? t->objects_at : objtable_now();
     object = alloc_find(addr, at, t->slot);
     if (!object) {
         object = mappings_find(addr, at, t->slot);
-        alloc_missed(t, addr, counter, object, l2, ll);
+        waits = alloc_missed(t, addr, counter, object, l2, ll);
     }
     objtable_count(counter, object, l2, ll);
+    if (!waits)
+        walks_step(t, objtable_walk(counter, object), addr);
     objtable_unlock();
+}
+
+void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
+{
+    u32 event = owner[counter];
+    bool direction;
+
+    if (event != frames.place[SPOOL_E_D1MR] && event != frames.place[SPOOL_E_D1MW])
+        return;
+    direction = cpu_clear_direction();
+    count(t, addr, counter, l2, ll);
+    cpu_restore_direction(direction);
 }

@@ -6,18 +6,22 @@
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/frames.h"
+#include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
-#define INDEX     0x80000u // twice as many as objects
-#define NAMES     0x10000u // texts that are found again
+#define INDEX     0x80000u  // twice as many as objects
+#define COUNTS    0x200000u // twice as many as counts
+#define NAMES     0x10000u  // texts that are found again
 #define NAMES_TRY 16u
 
 static struct {
     struct lock lock;
     u64 now;
-    u32 *index; // of objects, plus one
-    u32 *names; // offsets of texts
+    u32 threads; // that ever were
+    u32 *index;  // of objects, plus one
+    u32 *counts; // their numbers, plus one
+    u32 *names;  // offsets of texts
 } table;
 
 void (*objtable_record)(struct thread *t, u64 now);
@@ -62,6 +66,7 @@ void objtable_stamp(struct thread *t)
 
 void objtable_thread_init(struct thread *t)
 {
+    t->objects_number = __atomic_add_fetch(&table.threads, 1, __ATOMIC_RELAXED);
     t->objects_at = present();
     for (u32 i = 0; i < ARRAY_SIZE(t->objects_begin); i++)
         t->objects_begin[i] = t->objects_at;
@@ -198,34 +203,45 @@ void objtable_sites(const struct thread *t, u64 first, struct spool_data_object 
 
 // ---- Counts ----
 
-#define COUNTS_MAX (SPOOL_DATA_COUNTS_MAX / 8 * 7) // an entry is found in a few steps
-
-static struct spool_data_count *count_at(u32 place)
+static struct spool_data_count *count_at(u32 i)
 {
-    return (struct spool_data_count *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF) + place;
+    return (struct spool_data_count *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF) + i;
 }
 
-// NULL: there is no space. An entry's key is one store: a process that is killed leaves all of it
-// or nothing.
+static u32 count_place(u32 counter, u32 object)
+{
+    return (u32)(((u64)counter << 32 | object) * 0x9e3779b97f4a7c15ul >> 32) & (COUNTS - 1);
+}
+
+// NULL: there is no space.
+static struct spool_data_count *count_append(u32 counter, u32 object)
+{
+    u32 n = spool->data.counts_used;
+    struct spool_data_count *c = count_at(n);
+
+    if (n >= SPOOL_DATA_COUNTS_MAX)
+        return NULL;
+    *c = (struct spool_data_count){ .counter = counter + 1, .object = object };
+    __atomic_store_n(&spool->data.counts_used, n + 1, __ATOMIC_RELEASE);
+    return c;
+}
+
 static struct spool_data_count *count_of(u32 counter, u32 object)
 {
-    u32 place = spool_data_place(counter, object);
-    u64 key = (u64)object << 32 | (counter + 1);
+    u32 place = count_place(counter, object);
+    struct spool_data_count *c;
 
-    for (u32 i = 0; i < SPOOL_DATA_COUNTS_MAX; i++, place = (place + 1) % SPOOL_DATA_COUNTS_MAX) {
-        struct spool_data_count *c = count_at(place);
-
+    for (u32 i = 0; table.counts[place]; i++, place = (place + 1) & (COUNTS - 1)) {
+        c = count_at((table.counts[place] - 1) % SPOOL_DATA_COUNTS_MAX);
         if (c->counter == counter + 1 && c->object == object)
             return c;
-        if (c->counter)
-            continue;
-        if (spool->data.counts_used >= COUNTS_MAX)
-            return NULL;
-        spool->data.counts_used++;
-        __atomic_store_n((u64 *)c, key, __ATOMIC_RELEASE);
-        return c;
+        if (i == COUNTS)
+            return NULL; // the program has written there
     }
-    return NULL;
+    c = count_append(counter, object);
+    if (c)
+        table.counts[place] = (u32)(c - count_at(0)) + 1;
+    return c;
 }
 
 void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
@@ -237,6 +253,11 @@ void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
     c->l1++;
     c->l2 += l2;
     c->ll += ll;
+}
+
+struct spool_data_count *objtable_walk(u32 counter, u32 object)
+{
+    return count_of(walks_first(counter), object);
 }
 
 // The other one gets it last: a process that is killed loses it rather than counting it twice.
@@ -254,11 +275,11 @@ void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
 
 void objtable_zero(void)
 {
-    for (u32 i = 0; i < SPOOL_DATA_COUNTS_MAX; i++) {
+    for (u32 i = 0; i < spool->data.counts_used && i < SPOOL_DATA_COUNTS_MAX; i++) {
         struct spool_data_count *c = count_at(i);
 
-        if (c->counter)
-            c->l1 = c->l2 = c->ll = 0;
+        c->l1 = c->l2 = c->ll = 0;
+        walks_zero(c);
     }
 }
 
@@ -270,7 +291,9 @@ void objtable_init(void)
         spool->data.callers = SPOOL_DATA_CALLERS_MAX;
     spooler_data_map();
     table.index = heap_pages(INDEX * sizeof(u32));
+    table.counts = heap_pages(COUNTS * sizeof(u32));
     table.names = heap_pages(NAMES * sizeof(u32));
+    walks_init();
     spool->data.names_used = 1; // offset 0: none
     append(&unknown, NULL);
 }

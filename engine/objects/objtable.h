@@ -41,6 +41,9 @@ u32 objtable_name(const char *text);
 
 // Adds a miss. If there is no space, the finisher finds it missing. @holds(the lock)
 void objtable_count(u32 counter, u32 object, u32 l2, u32 ll);
+// The entry of the walk of the misses that are counted there. NULL: there is no space. @holds(the
+// lock)
+struct spool_data_count *objtable_walk(u32 counter, u32 object);
 // A miss that is counted there belongs to another object.
 void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll);
 // All counts become 0. The world is stopped.

@@ -113,11 +113,15 @@ static long copy_data(int fd, const struct spool_data *d)
                    SPOOL_DATA_OFF);
     if (!ret)
         ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF),
-                       SPOOL_DATA_NAMES_OFF - SPOOL_DATA_COUNTS_OFF,
+                       d->counts_used * sizeof(struct spool_data_count),
                        SPOOL_DATA_OFF + SPOOL_DATA_COUNTS_OFF);
     if (!ret)
         ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_NAMES_OFF), d->names_used,
                        SPOOL_DATA_OFF + SPOOL_DATA_NAMES_OFF);
+    if (!ret)
+        ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_FLOWS_OFF),
+                       d->flows_used * sizeof(struct spool_data_flow),
+                       SPOOL_DATA_OFF + SPOOL_DATA_FLOWS_OFF);
     return ret;
 }
 
@@ -479,7 +483,7 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     h.machine = spool->machine;
     h.data = spool->data;
     h.data.objects_used = h.data.counts_used = 0;
-    h.data.names_used = 0;
+    h.data.names_used = h.data.flows_used = 0;
     h.curve.on = spool->curve.on;
     if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
         ret = -EIO;

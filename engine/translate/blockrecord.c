@@ -8,8 +8,10 @@
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/contexts.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/translate/pointers.h"
 
 #define SEEN (1u << 14) // a few for each rewritten address
 
@@ -117,7 +119,7 @@ static struct spool_insn describe(const struct insn *in)
     return r;
 }
 
-static void make_record(struct tb *b, const struct tb_block *t)
+static void make_record(struct tb *b, const struct tb_block *t, struct spool_data_flow *flow)
 {
     u64 line = ~0ul;
     u32 shift = tb_config.i1_shift;
@@ -131,6 +133,8 @@ static void make_record(struct tb *b, const struct tb_block *t)
             b->rec[i].flags |= SPOOL_I_FETCH;
         line = last;
     }
+    if (tb_config.data)
+        pointers_find(b, t, flow);
 }
 
 static u32 hash_code(const struct tb *b, const struct tb_block *t)
@@ -229,10 +233,28 @@ static u32 flags_of(const struct tb *b)
            (tb_config.calls && b->function.plt ? SPOOL_B_PLT : 0u);
 }
 
+// Several blocks may have an instruction: the first one decides where its walks are. Its address is
+// not all that it is known by, since there may be other code later.
+static void note_instructions(const struct tb *b, const struct tb_block *t, u32 map)
+{
+    for (u32 i = t->first; i < t->first + t->n; i++) {
+        const struct insn *in = &b->insn[i];
+        u64 code = spool_hash_bytes(SPOOL_HASH_BEGIN, in->bytes, in->len);
+        u64 number = (in->pc ^ code << 32) * 0x9e3779b97f4a7c15ul ^ map;
+
+        if (b->cnt[i].d1mr != ~0u)
+            walks_instruction(number * 2, b->first[i] + b->cnt[i].d1mr);
+        if (b->cnt[i].d1mw != ~0u)
+            walks_instruction(number * 2 + 1, b->first[i] + b->cnt[i].d1mw);
+    }
+}
+
 void blockrecord_make(struct tb *b, struct tb_block *t)
 {
     u32 total = 0, own, k, end = t->first + t->n;
     struct key key = { .pc = t->pc, .n = t->n };
+    struct spool_data_flow flow;
+    bool is_new;
 
     t->record = 0;
     t->counter = tb_config.sink;
@@ -243,7 +265,7 @@ void blockrecord_make(struct tb *b, struct tb_block *t)
     }
     key.hash = hash_code(b, t);
     key.map = vmmap_spool_map(t->pc);
-    make_record(b, t);
+    make_record(b, t, &flow);
     for (u32 i = t->first; i < end; i++) {
         b->cnt[i] = spool_insn_counters(b->rec[i], tb_config.flags);
         b->first[i] = total; // made absolute below
@@ -256,12 +278,15 @@ void blockrecord_make(struct tb *b, struct tb_block *t)
         key.hash = hash_words(key.words, t->n);
     }
     k = entry_of(&key);
-    if (!known.tag[k]) {
+    is_new = !known.tag[k];
+    if (is_new) {
         struct spool_block *s =
             spooler_block_append(t->pc, key.map, flags_of(b), b->writable ? 0 : key.hash,
                                  b->rec + t->first, t->n, total + 1, &t->counter);
 
         note(k, &key, s);
+        if (tb_config.data)
+            pointers_append(&flow, spooler_block_index(s));
         contexts_block(spooler_block_index(s), s->counter, total + 1, &b->function);
     }
     t->record = known.index[k] - 1;
@@ -271,6 +296,8 @@ void blockrecord_make(struct tb *b, struct tb_block *t)
         b->first[i] += own;
         calls_own(&b->cnt[i], b->first[i]);
     }
+    if (is_new && tb_config.data)
+        note_instructions(b, t, key.map);
 }
 
 u32 blockrecord_sum(const struct tb *b, u32 n)

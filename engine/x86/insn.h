@@ -64,6 +64,13 @@ struct memref {
 #define INSN_REFS_MAX  3
 #define INSN_BYTES_MAX 19 // of a client request; any other has at most 15
 
+// What a general register of 64 bits gets, as far as pointers are followed.
+enum insn_brings {
+    INSN_BRINGS_OTHER,
+    INSN_BRINGS_LOAD,   // 8 bytes of memory
+    INSN_BRINGS_CHOICE, // those, or another register, or what it had
+};
+
 // A register that becomes the sum of a register (another, itself, or REG_NONE: none) and a
 // constant.
 struct sum {
@@ -107,6 +114,7 @@ struct insn {
     u32 regs;       // general registers read or written, a bit each (only with want_refs)
     u32 written;    // those that it may change
     struct sum sum; // the new value of one of them
+    u8 brings;      // enum insn_brings: of the register that it writes (only with want_refs)
     // number of the register of INSN_JMP_IND/CALL_IND, or that rdgsbase, rdpid, rdrand, rdseed
     // write; else REG_NONE
     u32 ireg;

@@ -394,6 +394,8 @@ static void sum_of_mov(struct insn *in, const ZydisDecodedOperand *ops)
 
     if (ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
         return;
+    if (is_gpr64(&ops[0]) && ops[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
+        in->brings = INSN_BRINGS_LOAD;
     if (is_gpr64(&ops[0]) && is_gpr64(&ops[1]))
         in->sum = (struct sum){ to, operands_gpr(ops[1].reg.value), 0 };
     else if (ops[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
@@ -442,6 +444,9 @@ static void collect_sum(struct insn *in, const ZydisDecodedInstruction *zi,
     bool by_imm = is_gpr64(&ops[0]) && ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 
     in->sum.to = REG_NONE;
+    in->brings = INSN_BRINGS_OTHER;
+    if (zi->meta.category == ZYDIS_CATEGORY_CMOV && is_gpr64(&ops[0]))
+        in->brings = INSN_BRINGS_CHOICE;
     switch ((int)zi->mnemonic) {
     case ZYDIS_MNEMONIC_MOV: sum_of_mov(in, ops); break;
     case ZYDIS_MNEMONIC_LEA: sum_of_lea(in, zi, ops); break;

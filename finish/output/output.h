@@ -50,6 +50,19 @@ int output_calls(const struct spool_file *s, struct places *places, struct call_
 int output_data(const struct spool_file *s, struct places *places,
                 const struct finish_totals *totals, const char *output, char *err, size_t err_size);
 
+// ---- output_walks.c: walks through the objects, for output_data() ----
+
+#define OUTPUT_WALKS_LEAST 1000u // of so many steps, one and more are written
+
+struct output_walks;
+struct output_walks *output_walks_new(void);
+void output_walks_free(struct output_walks *w);
+// A walk through an object, a function of the profile, by the instruction at a place of the code.
+void output_walks_add(struct output_walks *w, uint32_t object, const struct quern_site *at,
+                      const struct spool_data_walk *walk);
+// Adds the lines to the profile. Nonzero: it lacks memory.
+int output_walks_put(struct output_walks *w, struct quern_profile *p);
+
 // ---- output_counts.c ----
 
 struct output_executed {

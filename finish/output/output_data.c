@@ -33,6 +33,7 @@ struct data {
     struct places *places;
     struct call_graph *graph; // for the files of functions
     struct quern_profile *p;
+    struct output_walks *walks;
     struct spool_data_file file;
     struct spot *object; // by number
     uint64_t sum[EVENTS];
@@ -218,8 +219,10 @@ static void add_miss(struct data *o, const struct spool_data_miss *m)
     counts[m->write ? DLMW : DLMR] = m->ll;
     add_cost(o, object, counts);
     from = site_of(o, m->map, m->pc);
-    must(o, quern_profile_add_call(o->p, &from, object->func, object->line, 0, m->l1, row,
-                                   packed(o, counts, row)));
+    if (m->l1)
+        must(o, quern_profile_add_call(o->p, &from, object->func, object->line, 0, m->l1, row,
+                                       packed(o, counts, row)));
+    output_walks_add(o->walks, object->func, &from, &m->walk);
 }
 
 // What the code has missed and no object has: there was no space for more counts, or the program
@@ -286,6 +289,7 @@ static int write_all(struct data *o, const struct finish_totals *totals, const c
             bad++;
     }
     bad += add_rest(o, totals);
+    must(o, output_walks_put(o->walks, o->p));
     if (bad)
         warn("%s: %llu records of misses by object are damaged", output, (unsigned long long)bad);
     if (o->lacking || symbols_is_short()) {
@@ -314,9 +318,11 @@ int output_data(const struct spool_file *s, struct places *places,
     if (!o.p)
         die(UTIL_USAGE, "out of memory");
     o.graph = call_graph_new(s, places, &unused);
+    o.walks = output_walks_new();
     o.object = xcalloc(o.file.objects + 1, sizeof(*o.object));
     rc = write_all(&o, totals, output, err, err_size);
     call_graph_free(o.graph);
+    output_walks_free(o.walks);
     quern_profile_free(o.p);
     spool_data_free(&o.file);
     free(o.object);

@@ -223,6 +223,17 @@ char *spool_curve_desc(const struct spool_file *s);
 
 // ---- spool_data.c: --data=yes ----
 
+// How most steps from miss to miss go: `count` of them regularly, `near` of the others by less than
+// SPOOL_DATA_NEAR.
+enum spool_walk_kind { SPOOL_WALK_NONE, SPOOL_WALK_AHEAD, SPOOL_WALK_BACK, SPOOL_WALK_STRIDE };
+
+struct spool_data_walk {
+    enum spool_walk_kind regular;
+    bool pointers; // the addresses come from memory
+    int32_t stride;
+    uint64_t steps, count, near;
+};
+
 // Misses of an instruction in an object.
 struct spool_data_miss {
     uint32_t counter, object;
@@ -230,6 +241,8 @@ struct spool_data_miss {
     bool write;
     uint64_t pc; // 0: no instruction has that counter
     uint64_t l1, l2, ll;
+    uint64_t in_all; // L1 misses that are counted there, in all objects
+    struct spool_data_walk walk;
 };
 
 struct spool_data_file {

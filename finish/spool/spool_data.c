@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "cli/base/util.h"
+#include "finish/spool/spool_pointers.h"
 #include "finish/spool/spool_read.h"
 
 static int compare(const void *x, const void *y)
@@ -35,37 +36,76 @@ static void *read_part(const struct spool_file *s, uint64_t off, uint64_t bytes,
 
 static bool is_sound(const struct spool_data_file *d, const struct spool_data_count *c)
 {
-    return c->object < d->objects && c->l2 <= c->l1 && c->ll <= c->l1 && c->l1 < FINISH_COUNT_MAX;
+    return c->counter && c->object < d->objects && c->l2 <= c->l1 && c->ll <= c->l1 &&
+           c->l1 < FINISH_COUNT_MAX;
 }
 
-static void take_counts(struct spool_data_file *d, const struct spool_data_count *count)
+// The walk in which most of the steps are. Counts of a process that was killed may disagree.
+static struct spool_data_walk walk_of(const struct spool_data_count *c)
 {
-    size_t room = 0;
+    struct spool_data_walk w = { .steps = spool_read_least(c->steps, FINISH_COUNT_MAX - 1) };
+    uint64_t near = spool_read_least(c->near, w.steps);
 
-    for (size_t i = 0; i < SPOOL_DATA_COUNTS_MAX; i++)
-        room += count[i].counter != 0;
-    d->miss = xcalloc(room + 1, sizeof(*d->miss));
-    for (size_t i = 0; i < SPOOL_DATA_COUNTS_MAX; i++) {
+    if (c->ahead) {
+        w.regular = SPOOL_WALK_AHEAD;
+        w.count = c->ahead;
+    }
+    if (c->back > w.count) {
+        w.regular = SPOOL_WALK_BACK;
+        w.count = c->back;
+    }
+    for (int i = 0; i < (int)SPOOL_DATA_STRIDES; i++) {
+        if (c->stride[i].count <= w.count)
+            continue;
+        w.regular = SPOOL_WALK_STRIDE;
+        w.stride = c->stride[i].step;
+        w.count = c->stride[i].count;
+    }
+    w.count = spool_read_least(w.count, w.steps);
+    if (w.regular != SPOOL_WALK_STRIDE ||
+        llabs(w.stride) < (long long)SPOOL_DATA_NEAR) // these are near
+        near -= spool_read_least(near, w.count);
+    w.near = spool_read_least(near, w.steps - w.count);
+    return w;
+}
+
+static void take_counts(struct spool_data_file *d, const struct spool_data_count *count, size_t n)
+{
+    d->miss = xcalloc(n + 1, sizeof(*d->miss));
+    for (size_t i = 0; i < n; i++) {
         const struct spool_data_count *c = &count[i];
 
-        if (!c->counter || !c->l1)
+        if (!c->l1 && !c->steps)
             continue;
         if (!is_sound(d, c)) {
             d->bad++;
             continue;
         }
-        d->miss[d->misses++] = (struct spool_data_miss){
-            .counter = c->counter - 1, .object = c->object, .l1 = c->l1, .l2 = c->l2, .ll = c->ll
-        };
+        d->miss[d->misses++] = (struct spool_data_miss){ .counter = c->counter - 1,
+                                                         .object = c->object,
+                                                         .l1 = c->l1,
+                                                         .l2 = c->l2,
+                                                         .ll = c->ll,
+                                                         .walk = walk_of(c) };
     }
     qsort(d->miss, d->misses, sizeof(*d->miss), compare);
 }
 
+// An instruction of a block.
+struct owner {
+    const struct spool_block *block;
+    uint32_t number;
+    uint64_t pc;
+    const struct spool_pointers *pointers;
+};
+
 // The misses that are counted at `counter` are those of an instruction.
-static void put_owner(struct spool_data_file *d, uint32_t counter, uint32_t map, uint64_t pc,
-                      bool write)
+static void put_owner(const struct spool_file *s, struct spool_data_file *d, uint32_t counter,
+                      const struct owner *o, bool write)
 {
     size_t lo = 0, hi = d->misses;
+    uint64_t misses = counter < s->counters_used ? s->counters[counter] : 0;
+    bool pointers;
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
@@ -75,33 +115,73 @@ static void put_owner(struct spool_data_file *d, uint32_t counter, uint32_t map,
         else
             hi = mid;
     }
+    if (lo == d->misses || d->miss[lo].counter != counter)
+        return;
+    pointers = spool_pointers_bring(o->pointers, o->block, o->number, misses);
     for (; lo < d->misses && d->miss[lo].counter == counter; lo++) {
-        d->miss[lo].map = map;
-        d->miss[lo].pc = pc;
+        d->miss[lo].map = o->block->map;
+        d->miss[lo].pc = o->pc;
         d->miss[lo].write = write;
+        d->miss[lo].walk.pointers = pointers;
+        d->miss[lo].in_all = misses;
     }
 }
 
 static void put_block(const struct spool_file *s, struct spool_data_file *d,
-                      const struct spool_block *b)
+                      const struct spool_pointers *pointers, const struct spool_block *b)
 {
     const struct spool_insn *in = (const struct spool_insn *)(b + 1);
+    struct owner o = { .block = b, .pc = b->pc, .pointers = pointers };
     uint32_t first = b->own;
-    uint64_t pc = b->pc;
 
-    for (uint32_t i = 0; i < b->insns; i++) {
-        struct spool_counters c = spool_insn_counters(in[i], s->h->flags);
+    for (; o.number < b->insns; o.number++) {
+        struct spool_counters c = spool_insn_counters(in[o.number], s->h->flags);
 
         if (c.d1mr != ~0u)
-            put_owner(d, first + c.d1mr, b->map, pc, false);
+            put_owner(s, d, first + c.d1mr, &o, false);
         if (c.d1mw != ~0u)
-            put_owner(d, first + c.d1mw, b->map, pc, true);
+            put_owner(s, d, first + c.d1mw, &o, true);
         first += c.count;
-        pc += in[i].len;
+        o.pc += in[o.number].len;
     }
 }
 
-static void find_owners(const struct spool_file *s, struct spool_data_file *d)
+static int compare_instructions(const void *x, const void *y)
+{
+    const struct spool_data_miss *a = *(struct spool_data_miss *const *)x;
+    const struct spool_data_miss *b = *(struct spool_data_miss *const *)y;
+
+    if (a->map != b->map)
+        return a->map < b->map ? -1 : 1;
+    if (a->pc != b->pc)
+        return a->pc < b->pc ? -1 : 1;
+    return a->write != b->write ? (a->write ? 1 : -1) : 0;
+}
+
+// An instruction that is in several blocks follows pointers if it does in that in which it misses
+// most.
+static void join_instructions(struct spool_data_file *d)
+{
+    struct spool_data_miss **list = xcalloc(d->misses + 1, sizeof(*list));
+    size_t n;
+
+    for (size_t i = 0; i < d->misses; i++)
+        list[i] = &d->miss[i];
+    qsort(list, d->misses, sizeof(*list), compare_instructions);
+    for (size_t i = 0; i < d->misses; i += n) {
+        const struct spool_data_miss *most = list[i];
+
+        for (n = 1; i + n < d->misses && compare_instructions(&list[i], &list[i + n]) == 0; n++)
+            if (list[i + n]->in_all > most->in_all)
+                most = list[i + n];
+        for (size_t k = 0; k < n; k++)
+            list[i + k]->walk.pointers = most->walk.pointers;
+    }
+    free(list);
+}
+
+static void find_owners(const struct spool_file *s, struct spool_data_file *d,
+                        const struct spool_pointers *pointers)
 {
     const uint8_t other = SPOOL_B_SUM | SPOOL_B_DORMANT;
     uint64_t size;
@@ -113,7 +193,7 @@ static void find_owners(const struct spool_file *s, struct spool_data_file *d)
         if (size > s->blocks_used - at || spool_read_is_empty(b))
             return;
         if (!(b->flags & other) && b->map < s->maps_used)
-            put_block(s, d, b);
+            put_block(s, d, pointers, b);
     }
 }
 
@@ -121,8 +201,11 @@ int spool_data_read(const struct spool_file *s, struct spool_data_file *d)
 {
     const struct spool_data *h = &s->h->data;
     struct spool_data_count *count;
+    struct spool_data_flow *flow;
+    struct spool_pointers *pointers;
     struct stat st;
-    uint64_t size;
+    uint64_t size, counts = spool_read_least(h->counts_used, SPOOL_DATA_COUNTS_MAX);
+    uint64_t flows = spool_read_least(h->flows_used, SPOOL_DATA_FLOWS_MAX);
     int rc = 0;
 
     memset(d, 0, sizeof(*d));
@@ -133,11 +216,16 @@ int spool_data_read(const struct spool_file *s, struct spool_data_file *d)
     d->names_used = spool_read_least(h->names_used, SPOOL_DATA_NAMES_SIZE);
     d->object = read_part(s, SPOOL_DATA_OFF, d->objects * sizeof(*d->object), size, &rc);
     d->names = read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_NAMES_OFF, d->names_used, size, &rc);
-    count = read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_COUNTS_OFF,
-                      SPOOL_DATA_COUNTS_MAX * sizeof(*count), size, &rc);
-    take_counts(d, count);
+    count =
+        read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_COUNTS_OFF, counts * sizeof(*count), size, &rc);
+    flow = read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_FLOWS_OFF, flows * sizeof(*flow), size, &rc);
+    take_counts(d, count, counts);
     free(count);
-    find_owners(s, d);
+    pointers = spool_pointers_new(s, flow, flows);
+    find_owners(s, d, pointers);
+    join_instructions(d);
+    spool_pointers_free(pointers);
+    free(flow);
     if (rc)
         spool_data_free(d);
     return rc;

@@ -111,13 +111,24 @@ void quern_profile_clear_desc(struct quern_profile *p)
     part->desc_count = 0;
 }
 
+// What holds for a single process alone.
+static bool is_single(const char *desc)
+{
+    static const char *const begins[] = { "Curve ", "Walk: ", "Walk at: " };
+
+    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+        if (strncmp(desc, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 void parts_sum_desc(struct quern_profile *p)
 {
     struct part *part = &p->part[0];
     size_t n = 0;
 
     for (size_t i = 0; i < part->desc_count; i++) {
-        if (strncmp(part->desc[i], "Curve ", 6) == 0)
+        if (is_single(part->desc[i]))
             free(part->desc[i]);
         else
             part->desc[n++] = part->desc[i];

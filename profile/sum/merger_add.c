@@ -58,7 +58,7 @@ static int prepare(struct adding *a, const char *name, struct quern_error *err)
 
     if (rc < 0)
         return rc;
-    if (m->added++)
+    if (++m->added > 1 || p->part_count > 1)
         parts_sum_desc(m->dst);
     for (size_t e = 0; e < p->event_count; e++) {
         if (p->event[e].scale != 1 && m->dst->event[e].scale == 1 && merger_rescale(m, e) < 0)

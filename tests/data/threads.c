@@ -11,6 +11,9 @@
 // In the child the counts of its parent until the fork come first: main's blocks are read by
 // threads that have ended.
 //+ 4400 0 heap: main
+// Each thread reads its block by lines 5 times: 199 steps to the next line, 4 times back to the
+// first one.
+//> sequential 2985 2997 work > heap: main
 //! --data-callers=1 --data-alloc=take_block:2 --data-free=give_block
 #include <pthread.h>
 #include <stdlib.h>

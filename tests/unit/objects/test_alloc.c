@@ -23,6 +23,7 @@
 #include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
 #include "engine/objects/statics.h"
+#include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stopworld.h"
@@ -116,6 +117,29 @@ void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
     counted.l2 = l2;
     counted.ll = ll;
     counted.times++;
+}
+
+static struct spool_data_count entry;
+
+struct spool_data_count *objtable_walk(u32 counter, u32 object)
+{
+    entry.counter = counter + 1;
+    entry.object = object;
+    return &entry;
+}
+
+static struct {
+    u64 addr;
+    u32 object, times;
+} walked;
+
+void walks_step(const struct thread *t, struct spool_data_count *c, u64 addr)
+{
+    (void)t;
+    assert_ptr_equal(c, &entry);
+    walked.addr = addr;
+    walked.object = c->object;
+    walked.times++;
 }
 
 static struct {
@@ -506,14 +530,32 @@ static void touched(void **state)
     enter(&alone, "calloc", 200, 0x90000, 10, 64, 0);
     objects_missed(&alone, 0x74000, 1, 0, 1);
     objects_missed(&alone, 0x74000 + 640, 1, 0, 1); // behind it
-    objects_missed(&alone, 0x70000, 1, 0, 1);       // in another block
+    walked.times = 0;
+    objects_missed(&alone, 0x70000, 1, 0, 1); // in another block
     assert_int_equal(moved.times, 0);
+    assert_int_equal(walked.times, 1); // the walk of the others is not known yet
+    assert_int_equal(walked.object, 100);
     leave(&alone, 200, 0x90000, 0x74000);
-    assert_int_equal(moved.times, 1);
+    assert_int_equal(moved.times, 2); // the second one stays where it was
     assert_int_equal(moved.counter, 1);
     assert_int_equal(moved.from, 0);
-    assert_int_equal(moved.to, 200);
+    assert_int_equal(moved.to, 0);
     assert_int_equal(moved.ll, 1);
+    assert_int_equal(walked.times, 3);
+    assert_int_equal(walked.addr, 0x74000 + 640);
+    assert_int_equal(walked.object, 0);
+    // a call that returns nothing, and one that is left: they are where they were
+    enter(&alone, "malloc", 210, 0x90000, 64, 0, 0);
+    objects_missed(&alone, 0x75000, 1, 0, 1);
+    leave(&alone, 210, 0x90000, 0);
+    assert_int_equal(walked.times, 4);
+    assert_int_equal(walked.addr, 0x75000);
+    enter(&alone, "malloc", 210, 0x90000, 64, 0, 0);
+    objects_missed(&alone, 0x76000, 1, 0, 1);
+    assert_int_equal(walked.times, 4);
+    enter(&alone, "malloc", 210, 0x91000, 64, 0, 0);
+    assert_int_equal(walked.times, 5);
+    assert_int_equal(walked.addr, 0x76000);
     tb_config.recording = true;
 }
 

@@ -112,15 +112,16 @@ static void misses_add_up(void **state)
     assert_int_equal(header.data.counts_used, 3);
 }
 
-// Seven of eight entries: what is known goes on, the rest is not counted.
+// What is known goes on, the rest is not counted.
 static void full(void **state)
 {
-    u64 l2, ll, max = SPOOL_DATA_COUNTS_MAX / 8 * 7;
+    u64 l2, ll, max = SPOOL_DATA_COUNTS_MAX;
 
     (void)state;
     for (u32 i = 0; i < max + 1000; i++)
         objtable_count(1000 + i, 3, 0, 0);
     assert_int_equal(header.data.counts_used, max);
+    assert_null(objtable_walk(1000 + (u32)max + 999, 3));
     objtable_count(1000, 3, 0, 1);
     assert_int_equal(counted(1000, 3, &l2, &ll), 2);
     assert_int_equal(counted(1000 + (u32)max + 999, 3, &l2, &ll), ~0ul);

@@ -27,6 +27,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/lineids.h"
+#include "engine/objects/walks.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"
@@ -56,6 +57,12 @@ static u64 blocks[65536];
 static struct spool_insn described[128]; // of the last record appended
 static u32 spool_map;                    // of all code
 const char reentry_resume[1];
+
+void walks_instruction(u64 number, u32 counter)
+{
+    (void)number, (void)counter;
+    fail(); // without --data=yes
+}
 
 // Memory is freed with the size of its allocation, which is stored before it.
 void *heap_alloc(u64 bytes)

@@ -13,9 +13,11 @@
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/contexts.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/blockrecord.h"
+#include "engine/translate/pointers.h"
 
 #define RECORDS 20000u
 
@@ -67,6 +69,24 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
 void contexts_block(u32 block, u32 first, u32 counters, const struct function *f)
 {
     (void)block, (void)first, (void)counters, (void)f;
+    fail();
+}
+
+void walks_instruction(u64 number, u32 counter)
+{
+    (void)number, (void)counter;
+    fail();
+}
+
+void pointers_find(struct tb *b, const struct tb_block *t, struct spool_data_flow *flow)
+{
+    (void)b, (void)t, (void)flow;
+    fail();
+}
+
+void pointers_append(struct spool_data_flow *flow, u32 block)
+{
+    (void)flow, (void)block;
     fail();
 }
 

@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Walks through objects of the data: beside the object, beside the lines of the code, in JSON and
+# CSV.
+
+load profile
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    printf '# callgrind format\nversion: 1\npid: 7\npositions: line\nevents: Ir D1mr
+\nfl=a.c\nfn=sum\n2 800 100\n3 90 10\nfn=main\n5 10 0\nsummary: 900 110\n' > code
+    printf '# callgrind format\nversion: 1\npid: 7
+desc: Functions: objects of the data
+desc: Walk at: stride 5600 by pointers\t899\t999\theap: main (a.c:5)\tsum\ta.c:2
+desc: Walk at: random\t3\t5\tstatic: t\tsum\ta.c:2
+desc: Walk at: sequential\t9\t9\tstatic: t\tsum\ta.c:3
+desc: Walk: stride 5600 by pointers\t899\t1004\theap: main (a.c:5)
+desc: Walk: sequential\t12\t14\tstatic: t
+positions: line\nevents: D1mr\n\nfl=a.c\nfn=heap: main (a.c:5)\n5 95\nfn=static: t\n1 15
+\nsummary: 110\n' > data
+    printf 'int t[9];\nsum\nsums\n4\nmain\n' > a.c
+}
+
+@test "beside the objects" {
+    quern annotate --auto=no data
+    [ "$status" = 0 ]
+    same "$messages" ""
+    [[ "$output" == *"Functions: objects of the data
+Profiled target:"* ]] # the lines themselves are left out
+    same "$(grep 'a.c:' <<< "$output")" "\
+95 (86.36%)  a.c:heap: main (a.c:5) [???] [walked: stride 5,600 by pointers, 89 %]
+15 (13.64%)  a.c:static: t [???] [walked: sequential, 85 %]"
+}
+
+@test "beside the lines of the code" {
+    quern annotate --data=data code a.c
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(grep '\[walk' <<< "$output")" "\
+800 (88.89%) 100 (90.91%)  sum  [walks heap: main (a.c:5): stride 5,600 by pointers, 89 %] and 1 more
+ 90 (10.00%)  10 ( 9.09%)  sums  [walks static: t: sequential, 100 %]"
+    # without the option nothing
+    quern annotate code a.c
+    [[ "$output" != *walk* ]]
+}
+
+@test "a profile that is none of the data, of another process, or damaged" {
+    quern annotate --data=code code
+    [ "$status" = 0 ]
+    same "$messages" "quern: code: --data: it has no walks: it is no profile of the data (quern run --data=yes), or a sum of several"
+    sed 's/pid: 7/pid: 8/' data > other
+    quern annotate --data=other code
+    same "$messages" "quern: other: --data: of another process (PID 8) than code (PID 7)"
+    quern annotate --data=missing code
+    [ "$status" = 2 ]
+    # more steps than all, no number, no place
+    printf '# callgrind format\nversion: 1\nevents: D1mr\ndesc: Walk: near\t3\t2\tf
+desc: Walk: near\t-1\t2\tf\ndesc: Walk: near\ndesc: Walk at: near\t1\t2\tf\tg\ta.c\n\nfl=a.c\nfn=f\n1 1\n' > bad
+    quern annotate --auto=no bad
+    [ "$status" = 0 ]
+    [[ "$output" != *[wW]alk* ]]
+}
+
+@test "JSON and CSV" {
+    quern convert --to=json data
+    [ "$status" = 0 ]
+    same "$(sed -n '/"walks"/,/]/p' <<< "$output")" '"walks":[
+{"object":"heap: main (a.c:5)","function":"sum","file":"a.c","line":2,"how":"stride 5600 by pointers","count":899,"steps":999},
+{"object":"static: t","function":"sum","file":"a.c","line":2,"how":"random","count":3,"steps":5},
+{"object":"static: t","function":"sum","file":"a.c","line":3,"how":"sequential","count":9,"steps":9},
+{"object":"heap: main (a.c:5)","how":"stride 5600 by pointers","count":899,"steps":1004},
+{"object":"static: t","how":"sequential","count":12,"steps":14}],'
+    quern convert --to=csv data
+    same "$(tr -d '\r' <<< "$output")" 'object,function_file,function,file,line,walk,walk_count,walk_steps,D1mr
+,a.c,heap: main (a.c:5),a.c,5,stride 5600 by pointers,899,1004,95
+,a.c,static: t,a.c,1,sequential,12,14,15'
+    quern convert --to=csv --by=function data
+    same "$(tr -d '\r' <<< "$output" | head -n 3)" 'object,file,function,called,cycle,cost,walk,walk_count,walk_steps,D1mr
+,a.c,heap: main (a.c:5),0,0,self,stride 5600 by pointers,899,1004,95
+,a.c,heap: main (a.c:5),0,0,inclusive,stride 5600 by pointers,899,1004,95'
+    # of two processes: their shares cannot be summed
+    quern convert --to=json data data
+    [[ "$output" != *walks* ]]
+    quern convert --to=csv code
+    [[ "$output" != *walk* ]]
+}
