@@ -314,12 +314,13 @@ ENGINE_UNIT_OBJS_translate/pointers := translate/pointers x86/decode x86/decode_
 ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
 ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 
-ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/statics objects/alloc
-ENGINE_UNIT_OBJS_objects/ranges := objects/ranges $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/pages objects/statics objects/alloc
+ENGINE_UNIT_OBJS_objects/pages := objects/pages $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/ranges := objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/objtable := objects/objtable objects/walks $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/walks := objects/walks $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/statics := objects/statics $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/alloc := objects/alloc objects/mappings objects/objects objects/ranges \
+ENGINE_UNIT_OBJS_objects/alloc := objects/alloc objects/mappings objects/objects objects/ranges objects/pages \
     base/nolibc base/pages base/heap base/limits
 
 ENGINE_LAYER_TESTS := $(foreach u,$(ENGINE_LAYER_UNITS),\

@@ -524,7 +524,7 @@ struct spool_data_count {
     uint64_t l1, l2, ll;
     uint64_t last;     // address of the last miss of ...
     uint32_t thread;   // ... this one, the first that missed: a number, from 1 on
-    uint32_t reserved;
+    uint32_t walk;     // the entry that has the walk, plus one; 0: not looked for yet
     uint64_t steps;
     uint64_t ahead, back; // to the next line of D1, to the one before
     uint64_t near;        // by less than SPOOL_DATA_NEAR

@@ -425,6 +425,14 @@ static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, 
                                    : vector_waiting(w, end, t->misses);
 }
 
+// Begins to load a reference's set.
+static void own_ahead(u64 addr)
+{
+    if (ll.narrow.tags && !llfork_is_on())
+        __builtin_prefetch(ll.narrow.tags +
+                           (u64)sim_narrow_place(&ll.narrow, addr).set * ll.narrow.stride);
+}
+
 // @holds(the first stripe's lock; no thread simulates a single reference while others have batches)
 static void simulate(struct thread *t, struct pending *w, struct pending *end)
 {
@@ -438,6 +446,8 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end)
         w = simulate_by_vectors(t, w, end);
         if (w == end)
             break;
+        if (w + AHEAD < end)
+            own_ahead(w[AHEAD].addr);
         if (w->size == LL_DONE)
             continue;
         calls_count(t, w->counter, 1);

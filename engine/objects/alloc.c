@@ -178,8 +178,9 @@ static void settle_touches(const struct thread *t, u64 start, u64 end, u32 objec
         const struct touch *w = &c->touch[i];
         u32 to = w->addr - start < end - start ? object : w->object;
 
-        objtable_move(w->counter, w->object, to, w->l2, w->ll);
-        walks_step(t, objtable_walk(w->counter, to), w->addr);
+        struct spool_data_count *e = objtable_move(w->counter, w->object, to, w->l2, w->ll);
+
+        walks_step(t, objtable_walk(e), w->addr);
     }
     c->touches = 0;
 }
@@ -241,6 +242,11 @@ static u32 object_here(struct thread *t, u64 site)
 u32 alloc_find(u64 addr, u64 at, u32 who)
 {
     return ranges_find(&blocks, addr, at, who);
+}
+
+void alloc_span(u64 addr, struct ranges_span *span)
+{
+    ranges_span(&blocks, addr, span);
 }
 
 // ---- Points ----

@@ -5,6 +5,7 @@
 #ifndef QUERN_ENGINE_ALLOC_H
 #define QUERN_ENGINE_ALLOC_H
 
+#include "engine/objects/ranges.h"
 #include "engine/thread/thread.h"
 
 // After objtable_init().
@@ -30,5 +31,7 @@ bool alloc_missed(const struct thread *t, u64 addr, u32 counter, u32 object, u32
 // The object of the block at addr as of a time; 0: there is none. @holds(objtable's lock)
 // @signal-safe
 u32 alloc_find(u64 addr, u64 at, u32 who);
+// As ranges_span(). @holds(objtable's lock) @signal-safe
+void alloc_span(u64 addr, struct ranges_span *span);
 
 #endif

@@ -233,3 +233,14 @@ u32 mappings_find(u64 addr, u64 at, u32 who)
 
     return module ? statics_at(module, addr) : ranges_find(&regions, addr, at, who);
 }
+
+void mappings_span(u64 addr, struct ranges_span *span)
+{
+    struct ranges_range in;
+
+    ranges_span(&modules, addr, span);
+    if (ranges_now(&modules, addr, &in))
+        statics_span(in.object, addr, span);
+    else
+        ranges_span(&regions, addr, span);
+}

@@ -5,6 +5,7 @@
 #ifndef QUERN_ENGINE_MAPPINGS_H
 #define QUERN_ENGINE_MAPPINGS_H
 
+#include "engine/objects/ranges.h"
 #include "engine/thread/thread.h"
 
 // Makes the objects of which a process has one.
@@ -35,5 +36,7 @@ extern u64 mappings_changes;
 
 // The object at addr as of a time. @holds(objtable's lock) @signal-safe
 u32 mappings_find(u64 addr, u64 at, u32 who);
+// As ranges_span(). @holds(objtable's lock) @signal-safe
+void mappings_span(u64 addr, struct ranges_span *span);
 
 #endif

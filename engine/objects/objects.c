@@ -8,6 +8,7 @@
 #include "engine/objects/alloc.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
+#include "engine/objects/pages.h"
 #include "engine/objects/ranges.h"
 #include "engine/objects/walks.h"
 
@@ -21,6 +22,7 @@ void objects_init(void)
         return;
     owner = calls_owner(&totals);
     objtable_init();
+    pages_init();
     ranges_init();
     mappings_init();
     alloc_init();
@@ -34,24 +36,42 @@ void objects_thread_init(struct thread *t)
     alloc_thread_init(t);
 }
 
+// *block: it is in one.
+static u32 look_up(const struct thread *t, u64 addr, u64 at, bool *block)
+{
+    struct ranges_span span = { 0, ~0ul };
+    u32 object = alloc_find(addr, at, t->slot);
+
+    *block = object != 0;
+    if (!object)
+        object = mappings_find(addr, at, t->slot);
+    if (pages_wants(addr, at)) {
+        alloc_span(addr, &span);
+        if (!*block)
+            mappings_span(addr, &span);
+        pages_keep(addr, &span, object, *block);
+    }
+    return object;
+}
+
 // Apart, so that no initializer of it comes before the direction flag is cleared.
 static __attribute__((noinline)) void count(const struct thread *t, u64 addr, u32 counter, u32 l2,
                                             u32 ll)
 {
-    bool waits = false;
+    struct spool_data_count *c;
+    bool waits = false, block;
     u32 object;
     u64 at;
 
     objtable_lock();
     at = tb_config.recording ? t->objects_at : objtable_now();
-    object = alloc_find(addr, at, t->slot);
-    if (!object) {
-        object = mappings_find(addr, at, t->slot);
+    if (!pages_find(addr, at, &object, &block))
+        object = look_up(t, addr, at, &block);
+    if (!block)
         waits = alloc_missed(t, addr, counter, object, l2, ll);
-    }
-    objtable_count(counter, object, l2, ll);
+    c = objtable_count(counter, object, l2, ll);
     if (!waits)
-        walks_step(t, objtable_walk(counter, object), addr);
+        walks_step(t, objtable_walk(c), addr);
     objtable_unlock();
 }
 

@@ -244,33 +244,43 @@ static struct spool_data_count *count_of(u32 counter, u32 object)
     return c;
 }
 
-void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
+struct spool_data_count *objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
 {
     struct spool_data_count *c = count_of(counter, object);
 
     if (!c)
-        return;
+        return NULL;
     c->l1++;
     c->l2 += l2;
     c->ll += ll;
+    return c;
 }
 
-struct spool_data_count *objtable_walk(u32 counter, u32 object)
+struct spool_data_count *objtable_walk(struct spool_data_count *c)
 {
-    return count_of(walks_first(counter), object);
+    struct spool_data_count *walk;
+
+    if (!c)
+        return NULL;
+    if (c->walk && c->walk <= SPOOL_DATA_COUNTS_MAX)
+        return count_at(c->walk - 1);
+    walk = count_of(walks_first(c->counter - 1), c->object);
+    if (walk)
+        c->walk = (u32)(walk - count_at(0)) + 1;
+    return walk;
 }
 
 // The other one gets it last: a process that is killed loses it rather than counting it twice.
-void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
+struct spool_data_count *objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
 {
     struct spool_data_count *c = count_of(counter, from);
 
     if (!c || !c->l1 || from == to) // zeroed since
-        return;
+        return c;
     c->l1--;
     c->l2 -= l2;
     c->ll -= ll;
-    objtable_count(counter, to, l2, ll);
+    return objtable_count(counter, to, l2, ll);
 }
 
 void objtable_zero(void)

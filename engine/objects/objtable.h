@@ -39,13 +39,13 @@ struct spool_data_object *objtable_at(u32 object);
 // space. @holds(the lock)
 u32 objtable_name(const char *text);
 
-// Adds a miss. If there is no space, the finisher finds it missing. @holds(the lock)
-void objtable_count(u32 counter, u32 object, u32 l2, u32 ll);
-// The entry of the walk of the misses that are counted there. NULL: there is no space. @holds(the
-// lock)
-struct spool_data_count *objtable_walk(u32 counter, u32 object);
-// A miss that is counted there belongs to another object.
-void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll);
+// Adds a miss, whose entry it returns. NULL: there is no space, and the finisher finds it missing.
+// @holds(the lock)
+struct spool_data_count *objtable_count(u32 counter, u32 object, u32 l2, u32 ll);
+// The entry of the walk of these misses. NULL: as c, or there is no space. @holds(the lock)
+struct spool_data_count *objtable_walk(struct spool_data_count *c);
+// A miss that is counted there belongs to another object, or to the same: as objtable_count().
+struct spool_data_count *objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll);
 // All counts become 0. The world is stopped.
 void objtable_zero(void);
 

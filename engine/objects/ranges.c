@@ -3,6 +3,7 @@
 #include "engine/objects/ranges.h"
 
 #include "engine/base/heap.h"
+#include "engine/objects/pages.h"
 
 // ---- Nodes ----
 
@@ -64,28 +65,28 @@ static void node_free(u32 i)
 
 // ---- What is gone ----
 
-#define LEVELS  12u // of ranges up to 4 KiB, 64 KiB, ...
+#define FIRST   8u // log2 of the smallest size
 #define BUCKETS 0x10000u
 
 struct gone {
     u64 start, end, born, died;
     u32 object, set;
     u32 next, before; // in its bucket, plus one
-    u32 bucket, level;
+    u32 bucket;
 };
 
 static struct {
     struct gone *ring;
     u32 *bucket;
-    u64 count;      // that were ever added; the next one's place
-    u32 of[LEVELS]; // how many there are
+    u64 count; // that were ever added; the next one's place
+    u64 last;  // time of the last one
 } gone;
 
 static u32 level_of(u64 bytes)
 {
     u32 level = 0;
 
-    while (level + 1 < LEVELS && bytes > 1ul << (12 + 4 * level))
+    while (level + 1 < RANGES_LEVELS && bytes > 1ul << (FIRST + 4 * level))
         level++;
     return level;
 }
@@ -97,7 +98,7 @@ static u32 bucket_of(u64 cell, u32 level)
 
 static u64 cell_of(u64 addr, u32 level)
 {
-    return addr >> (12 + 4 * level);
+    return addr >> (FIRST + 4 * level);
 }
 
 static void gone_forget(struct gone *g)
@@ -108,25 +109,29 @@ static void gone_forget(struct gone *g)
         gone.bucket[g->bucket] = g->next;
     if (g->next)
         gone.ring[g->next - 1].before = g->before;
-    gone.of[g->level]--;
 }
 
-static void gone_add(const struct ranges *r, const struct node *n, u64 start, u64 end, u64 now)
+// A block is there from the call on that makes it: what it replaces is gone since earlier than others
+// that are gone already. It is called later: the new one is found instead.
+static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end, u64 now)
 {
     u32 place = (u32)(gone.count % RANGES_GONE), level = level_of(end - start);
     struct gone *g = &gone.ring[place];
+    u64 died = now > gone.last ? now : gone.last;
 
     if (gone.count++ >= RANGES_GONE)
         gone_forget(g);
-    *g = (struct gone){ start, end, n->born, now, n->object, r->set, 0, 0, 0, level };
+    *g = (struct gone){ start, end, n->born, died, n->object, r->set, 0, 0, 0 };
     g->bucket = bucket_of(cell_of(start, level), level);
     g->next = gone.bucket[g->bucket];
     if (g->next)
         gone.ring[g->next - 1].before = place + 1;
     gone.bucket[g->bucket] = place + 1;
-    gone.of[level]++;
+    r->last[level] = gone.last = died;
 }
 
+// The last one that was added is the first: behind one that was gone by then there is none that was
+// not.
 static const struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, u64 at)
 {
     u32 steps = 0;
@@ -135,7 +140,9 @@ static const struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, 
          i = gone.ring[i - 1].next, steps++) {
         const struct gone *g = &gone.ring[i - 1];
 
-        if (g->set == r->set && addr >= g->start && addr < g->end && g->born <= at && at < g->died)
+        if (g->died <= at)
+            break;
+        if (g->set == r->set && addr >= g->start && addr < g->end && g->born <= at)
             return g;
     }
     return NULL;
@@ -145,10 +152,10 @@ static const struct gone *gone_find(const struct ranges *r, u64 addr, u64 at)
 {
     const struct gone *g = NULL;
 
-    for (u32 level = 0; level < LEVELS && !g; level++) {
+    for (u32 level = 0; level < RANGES_LEVELS && !g; level++) {
         u64 cell = cell_of(addr, level);
 
-        if (!gone.of[level])
+        if (r->last[level] <= at)
             continue;
         g = gone_in(r, bucket_of(cell, level), addr, at);
         if (!g && cell)
@@ -217,7 +224,7 @@ static u32 last_of(u32 t)
 }
 
 // Frees a tree whose ranges are gone; what they have beyond `end` stays.
-static void drop(const struct ranges *r, u32 t, u64 end, u64 now)
+static void drop(struct ranges *r, u32 t, u64 end, u64 now)
 {
     while (t) {
         struct node *n = node_at(t);
@@ -236,7 +243,7 @@ static void drop(const struct ranges *r, u32 t, u64 end, u64 now)
 }
 
 // Takes [start, end) out of r, in two trees of what is before and after it.
-static void cut(const struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 *after)
+static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 *after)
 {
     u32 middle, rest, last;
     struct node *n;
@@ -301,6 +308,7 @@ void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 w
 
     if (start >= end)
         return;
+    pages_changed(start, end, now);
     last = below(r, end - 1);
     if (!last || node_at(last)->end <= start) {
         before = node_new(start, end, now, object, who);
@@ -317,7 +325,10 @@ void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now)
 {
     u32 before, after;
 
-    if (start >= end || take_whole(r, start, end, now))
+    if (start >= end)
+        return;
+    pages_changed(start, end, now);
+    if (take_whole(r, start, end, now))
         return;
     cut(r, start, end, now, &before, &after);
     merge(before, after, &r->root);
@@ -332,6 +343,26 @@ bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out)
         return false;
     *out = (struct ranges_range){ n->start, n->end, n->born, n->object, n->who };
     return true;
+}
+
+void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span)
+{
+    u32 steps = 0;
+
+    for (u32 t = r->root; t && t < nodes.used && steps < STEPS; steps++) {
+        const struct node *n = node_at(t);
+
+        if (n->start > addr) {
+            ranges_narrow(span, 0, n->start);
+            t = n->left;
+        } else if (n->end > addr) {
+            ranges_narrow(span, n->start, n->end);
+            t = n->right;
+        } else {
+            ranges_narrow(span, n->end, ~0ul);
+            t = n->right;
+        }
+    }
 }
 
 u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who)

@@ -22,11 +22,27 @@ struct ranges_range {
     u32 object, who;
 };
 
+#define RANGES_LEVELS 13u // of what is gone, by size: up to 256 bytes, 4 KiB, 64 KiB, ...
+
 // Zero: empty.
 struct ranges {
     u32 root;
-    u32 set; // a number of its own, from 0 on
+    u32 set;                 // a number of its own, from 0 on
+    u64 last[RANGES_LEVELS]; // when one of each size was gone last
 };
+
+// Addresses [start, end).
+struct ranges_span {
+    u64 start, end;
+};
+
+static inline void ranges_narrow(struct ranges_span *s, u64 start, u64 end)
+{
+    if (s->start < start)
+        s->start = start;
+    if (s->end > end)
+        s->end = end;
+}
 
 // Once, before all others.
 void ranges_init(void);
@@ -36,6 +52,9 @@ void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 w
 void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now);
 // The range at addr at present. False: there is none.
 bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out);
+// Makes the span smaller: addresses around addr that are in the same range at present, or in none.
+// @signal-safe
+void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span);
 // The object at addr at a time of the thread `who`. If there was none then: the present one, if
 // another thread has made it, because a thread's time says little about others. 0: none.
 // @signal-safe

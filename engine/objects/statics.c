@@ -348,12 +348,12 @@ bool statics_tls(u32 i, u64 *below, u64 *size, u32 *object)
     return true;
 }
 
-// The innermost of the ranges that contain it; NULL: there is none.
-static struct symbol *find(struct symbol *s, u32 n, u64 addr)
+// The first one that starts after it.
+static u32 after(const struct symbol *s, u32 n, u64 addr)
 {
     u32 lo = 0, hi = n;
 
-    while (lo < hi) { // the first one that starts after it
+    while (lo < hi) {
         u32 mid = (lo + hi) / 2;
 
         if (s[mid].start <= addr)
@@ -361,6 +361,14 @@ static struct symbol *find(struct symbol *s, u32 n, u64 addr)
         else
             hi = mid;
     }
+    return lo;
+}
+
+// The innermost of the ranges that contain it; NULL: there is none.
+static struct symbol *find(struct symbol *s, u32 n, u64 addr)
+{
+    u32 lo = after(s, n, addr);
+
     for (u32 tries = 0; lo && tries < 8; lo--, tries++)
         if (addr - s[lo - 1].start < s[lo - 1].size)
             return &s[lo - 1];
@@ -385,4 +393,20 @@ u32 statics_at(u32 module, u64 addr)
         return object_of(m, s, SPOOL_DATA_SECTION);
     rest.module = m->path;
     return objtable_get(&rest, "headers"); // what no section has
+}
+
+// Only within a symbol that begins last of all before addr: the usual large table.
+void statics_span(u32 module, u64 addr, struct ranges_span *span)
+{
+    const struct module *m = module && module <= all.count ? all.module[module] : NULL;
+    u32 next = m ? after(m->symbol, m->symbols, addr - m->bias) : 0;
+    const struct symbol *s = next ? &m->symbol[next - 1] : NULL;
+
+    if (!s || addr - m->bias - s->start >= s->size) {
+        span->start = span->end = addr;
+        return;
+    }
+    ranges_narrow(span, s->start + m->bias, s->start + s->size + m->bias);
+    if (next < m->symbols)
+        ranges_narrow(span, 0, s[1].start + m->bias);
 }

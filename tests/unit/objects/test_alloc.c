@@ -110,22 +110,22 @@ void objtable_sites(const struct thread *t, u64 first, struct spool_data_object 
     o->site[0] = first ? first : site;
 }
 
-void objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
+static struct spool_data_count entry;
+
+struct spool_data_count *objtable_count(u32 counter, u32 object, u32 l2, u32 ll)
 {
     counted.counter = counter;
     counted.object = object;
     counted.l2 = l2;
     counted.ll = ll;
     counted.times++;
-}
-
-static struct spool_data_count entry;
-
-struct spool_data_count *objtable_walk(u32 counter, u32 object)
-{
-    entry.counter = counter + 1;
     entry.object = object;
     return &entry;
+}
+
+struct spool_data_count *objtable_walk(struct spool_data_count *c)
+{
+    return c;
 }
 
 static struct {
@@ -146,7 +146,7 @@ static struct {
     u32 counter, from, to, ll, times;
 } moved;
 
-void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
+struct spool_data_count *objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
 {
     (void)l2;
     moved.counter = counter;
@@ -154,6 +154,8 @@ void objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
     moved.to = to;
     moved.ll = ll;
     moved.times++;
+    entry.object = to;
+    return &entry;
 }
 
 static u32 blocking;
@@ -203,6 +205,12 @@ u32 statics_at(u32 module, u64 addr)
     assert_int_equal(module, 1);
     (void)addr;
     return MODULE;
+}
+
+void statics_span(u32 module, u64 addr, struct ranges_span *span)
+{
+    (void)module;
+    span->start = span->end = addr;
 }
 
 static u32 mark_of_pc; // of every function

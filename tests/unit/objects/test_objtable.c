@@ -13,6 +13,7 @@
 #include "engine/base/layout.h"
 #include "engine/callgraph/frames.h"
 #include "engine/objects/objtable.h"
+#include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -112,6 +113,22 @@ static void misses_add_up(void **state)
     assert_int_equal(header.data.counts_used, 3);
 }
 
+// The walk is with the first counter of the instruction.
+static void walks(void **state)
+{
+    struct spool_data_count *first = objtable_count(500, 1, 0, 0), *second;
+
+    (void)state;
+    assert_ptr_equal(objtable_walk(first), first);
+    walks_instruction(42, 501);
+    walks_instruction(42, 502);
+    second = objtable_count(502, 1, 0, 0);
+    assert_ptr_equal(objtable_walk(second), objtable_walk(second));
+    assert_int_equal(objtable_walk(second)->counter, 502); // plus one
+    assert_int_equal(objtable_walk(second)->l1, 0);
+    assert_int_equal(objtable_walk(objtable_count(502, 2, 0, 0))->object, 2);
+}
+
 // What is known goes on, the rest is not counted.
 static void full(void **state)
 {
@@ -121,7 +138,8 @@ static void full(void **state)
     for (u32 i = 0; i < max + 1000; i++)
         objtable_count(1000 + i, 3, 0, 0);
     assert_int_equal(header.data.counts_used, max);
-    assert_null(objtable_walk(1000 + (u32)max + 999, 3));
+    assert_null(objtable_count(1000 + (u32)max + 999, 3, 0, 0));
+    assert_null(objtable_walk(NULL));
     objtable_count(1000, 3, 0, 1);
     assert_int_equal(counted(1000, 3, &l2, &ll), 2);
     assert_int_equal(counted(1000 + (u32)max + 999, 3, &l2, &ll), ~0ul);
@@ -203,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_found_again),
         cmocka_unit_test(misses_add_up),
+        cmocka_unit_test(walks),
         cmocka_unit_test(full),
         cmocka_unit_test(times),
         cmocka_unit_test(sites),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "engine/objects/pages.h"
 #include "engine/objects/ranges.h"
 
 #define CELLS 64u
@@ -16,6 +17,7 @@
 
 static u32 at_time[TIMES + 1][CELLS];
 static u32 seed = 1;
+static u64 base; // of the times of a test: there is one clock for all ranges
 
 static u32 below(u32 n)
 {
@@ -32,16 +34,16 @@ static void change(struct ranges *r, u64 unit, u32 now)
     for (u32 i = from; i < to; i++)
         at_time[now][i] = object;
     if (object)
-        ranges_put(r, from * unit, to * unit, object, now, 7);
+        ranges_put(r, from * unit, to * unit, object, base + now, 7);
     else
-        ranges_clear(r, from * unit, to * unit, now);
+        ranges_clear(r, from * unit, to * unit, base + now);
 }
 
 static void agree(const struct ranges *r, u64 unit, u32 time)
 {
     for (u32 i = 0; i < CELLS; i++) {
-        assert_int_equal(ranges_find(r, i * unit, time, 7), at_time[time][i]);
-        assert_int_equal(ranges_find(r, (i + 1) * unit - 1, time, 7), at_time[time][i]);
+        assert_int_equal(ranges_find(r, i * unit, base + time, 7), at_time[time][i]);
+        assert_int_equal(ranges_find(r, (i + 1) * unit - 1, base + time, 7), at_time[time][i]);
     }
 }
 
@@ -62,7 +64,34 @@ static void every_time(void **state)
         for (u32 now = 0; now <= TIMES; now += 1 + below(40))
             agree(r, units[u], now);
         agree(r, units[u], TIMES);
+        base += TIMES + 1;
     }
+}
+
+// The present range, and the gap, around an address.
+static void spans(void **state)
+{
+    static struct ranges r = { .set = 23 };
+    struct ranges_span span = { 0, 1000 };
+
+    (void)state;
+    ranges_put(&r, 100, 200, 1, base + 1, 1);
+    ranges_put(&r, 300, 400, 2, base + 2, 1);
+    ranges_span(&r, 150, &span);
+    assert_int_equal(span.start, 100);
+    assert_int_equal(span.end, 200);
+    span = (struct ranges_span){ 0, 1000 };
+    ranges_span(&r, 200, &span);
+    assert_int_equal(span.start, 200);
+    assert_int_equal(span.end, 300);
+    span = (struct ranges_span){ 0, 1000 };
+    ranges_span(&r, 400, &span);
+    assert_int_equal(span.start, 400);
+    assert_int_equal(span.end, 1000);
+    span = (struct ranges_span){ 120, 130 };
+    ranges_span(&r, 125, &span);
+    assert_int_equal(span.start, 120);
+    assert_int_equal(span.end, 130);
 }
 
 // A thread does not see what it has not made yet, but what others have made since.
@@ -71,15 +100,26 @@ static void of_others(void **state)
     static struct ranges r = { .set = 20 };
 
     (void)state;
-    ranges_put(&r, 100, 200, 5, 1000, 1);
-    assert_int_equal(ranges_find(&r, 150, 999, 1), 0);
-    assert_int_equal(ranges_find(&r, 150, 999, 2), 5);
-    assert_int_equal(ranges_find(&r, 150, 1000, 1), 5);
-    ranges_put(&r, 120, 160, 6, 1001, 2);
-    assert_int_equal(ranges_find(&r, 150, 1000, 1), 5); // as of then
-    assert_int_equal(ranges_find(&r, 150, 999, 1), 6);
-    assert_int_equal(ranges_find(&r, 119, 1001, 1), 5);
-    assert_int_equal(ranges_find(&r, 160, 1001, 1), 5);
+    // a block of the time of the call that made it, found behind one that was gone later
+    ranges_put(&r, 0x10000, 0x10080, 1, base + 10, 1);
+    ranges_put(&r, 0x20000, 0x20100, 2, base + 11, 1);
+    ranges_clear(&r, 0x20000, 0x20100, base + 20);
+    ranges_put(&r, 0x10000, 0x10080, 3, base + 15, 1);
+    assert_int_equal(ranges_find(&r, 0x10000, base + 12, 1), 1);
+    assert_int_equal(ranges_find(&r, 0x10000, base + 15, 1), 3);
+    assert_int_equal(ranges_find(&r, 0x20000, base + 19, 1), 2);
+    ranges_clear(&r, 0x10000, 0x10080, base + 21);
+    assert_int_equal(ranges_find(&r, 0x10000, base + 16, 1), 3);
+    assert_int_equal(ranges_find(&r, 0x10000, base + 12, 1), 1);
+    ranges_put(&r, 100, 200, 5, base + 1000, 1);
+    assert_int_equal(ranges_find(&r, 150, base + 999, 1), 0);
+    assert_int_equal(ranges_find(&r, 150, base + 999, 2), 5);
+    assert_int_equal(ranges_find(&r, 150, base + 1000, 1), 5);
+    ranges_put(&r, 120, 160, 6, base + 1001, 2);
+    assert_int_equal(ranges_find(&r, 150, base + 1000, 1), 5); // as of then
+    assert_int_equal(ranges_find(&r, 150, base + 999, 1), 6);
+    assert_int_equal(ranges_find(&r, 119, base + 1001, 1), 5);
+    assert_int_equal(ranges_find(&r, 160, base + 1001, 1), 5);
 }
 
 // A range keeps its birth and its maker when a part of it is taken.
@@ -114,23 +154,26 @@ static void forgotten(void **state)
     static struct ranges r = { .set = 22 };
 
     (void)state;
+    base += 2000;
     for (u32 i = 1; i <= RANGES_GONE + 1; i++) { // puts at 2 i, clears at 2 i + 1
-        ranges_put(&r, 64, 128, i, 2ul * i, 0);
-        ranges_clear(&r, 64, 128, 2ul * i + 1);
+        ranges_put(&r, 64, 128, i, base + 2ul * i, 0);
+        ranges_clear(&r, 64, 128, base + 2ul * i + 1);
     }
-    assert_int_equal(ranges_find(&r, 64, 2, 0), 0);
-    assert_int_equal(ranges_find(&r, 64, 4, 0), 2);
-    assert_int_equal(ranges_find(&r, 64, 5, 0), 0);
-    assert_int_equal(ranges_find(&r, 64, 2ul * (RANGES_GONE + 1), 0), RANGES_GONE + 1);
+    assert_int_equal(ranges_find(&r, 64, base + 2, 0), 0);
+    assert_int_equal(ranges_find(&r, 64, base + 4, 0), 2);
+    assert_int_equal(ranges_find(&r, 64, base + 5, 0), 0);
+    assert_int_equal(ranges_find(&r, 64, base + 2ul * (RANGES_GONE + 1), 0), RANGES_GONE + 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_time), cmocka_unit_test(of_others), cmocka_unit_test(cut),
+        cmocka_unit_test(every_time), cmocka_unit_test(of_others),
+        cmocka_unit_test(cut),        cmocka_unit_test(spans),
         cmocka_unit_test(forgotten), // last: it forgets the others' past
     };
 
+    pages_init();
     ranges_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

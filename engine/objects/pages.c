@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Pages that are in one object (pages.h).
+#include "engine/objects/pages.h"
+
+#include "engine/base/heap.h"
+
+#define ENTRIES 4096u
+#define MANY    64u // pages of a change that are forgotten one by one
+
+enum state { PAGE_UNKNOWN, PAGE_SEVERAL, PAGE_OBJECT, PAGE_BLOCK };
+
+// Of all pages with this hash `since` is the time of the last change; of one of them the state.
+struct entry {
+    u64 page, since;
+    u64 changes; // of many pages, when the state was kept
+    u32 object, state;
+};
+
+static struct {
+    struct entry *entry;
+    u64 since, changes; // of many pages
+} pages;
+
+void pages_init(void)
+{
+    pages.entry = heap_pages(ENTRIES * sizeof(*pages.entry));
+}
+
+static struct entry *entry_of(u64 page)
+{
+    return &pages.entry[(page * 0x9e3779b97f4a7c15ul >> 40) % ENTRIES];
+}
+
+void pages_changed(u64 start, u64 end, u64 now)
+{
+    u64 first = start / PAGE_SIZE, last = (end - 1) / PAGE_SIZE;
+
+    if (last - first >= MANY) {
+        pages.changes++;
+        if (pages.since < now)
+            pages.since = now;
+        return;
+    }
+    for (u64 page = first; page <= last; page++) {
+        struct entry *e = entry_of(page);
+
+        e->state = PAGE_UNKNOWN;
+        if (e->since < now)
+            e->since = now;
+    }
+}
+
+static bool is_known(const struct entry *e, u64 page)
+{
+    return e->page == page && e->changes == pages.changes && e->state != PAGE_UNKNOWN;
+}
+
+bool pages_find(u64 addr, u64 at, u32 *object, bool *block)
+{
+    const struct entry *e = entry_of(addr / PAGE_SIZE);
+
+    if (!is_known(e, addr / PAGE_SIZE) || at < e->since || at < pages.since ||
+        e->state == PAGE_SEVERAL)
+        return false;
+    *object = e->object;
+    *block = e->state == PAGE_BLOCK;
+    return true;
+}
+
+bool pages_wants(u64 addr, u64 at)
+{
+    const struct entry *e = entry_of(addr / PAGE_SIZE);
+
+    return at >= e->since && at >= pages.since && !is_known(e, addr / PAGE_SIZE);
+}
+
+void pages_keep(u64 addr, const struct ranges_span *span, u32 object, bool block)
+{
+    u64 page = addr / PAGE_SIZE;
+    struct entry *e = entry_of(page);
+    bool whole = span->start <= page * PAGE_SIZE && span->end >= (page + 1) * PAGE_SIZE;
+
+    e->page = page;
+    e->changes = pages.changes;
+    e->object = object;
+    e->state = !whole ? PAGE_SEVERAL : block ? PAGE_BLOCK : PAGE_OBJECT;
+}

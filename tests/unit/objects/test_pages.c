@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// engine/objects/pages.c: what is known of a page, and since when.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "engine/objects/pages.h"
+
+#define AT 0x5000000ul
+
+static u32 object;
+static bool block;
+
+static bool finds(u64 addr, u64 at)
+{
+    return pages_find(addr, at, &object, &block);
+}
+
+static void keep(u64 addr, u64 start, u64 end, u32 of)
+{
+    const struct ranges_span span = { start, end };
+
+    pages_keep(addr, &span, of, of == 7);
+}
+
+static void one_page(void **state)
+{
+    (void)state;
+    pages_changed(AT, AT + 0x3000, 10);
+    assert_false(finds(AT, 10));
+    assert_false(pages_wants(AT, 9)); // of before the change nothing is known
+    assert_true(pages_wants(AT, 10));
+    keep(AT + 5, AT, AT + 0x3000, 7);
+    assert_true(finds(AT + 4095, 10));
+    assert_int_equal(object, 7);
+    assert_true(block);
+    assert_true(finds(AT, 1000));
+    assert_false(finds(AT, 9));
+    assert_false(finds(AT + 4096, 10));
+    assert_false(pages_wants(AT, 10));
+    // not all of the page: it is not asked for again, nor found
+    keep(AT + 0x2000, AT, AT + 0x2fff, 8);
+    assert_false(finds(AT + 0x2000, 10));
+    assert_false(pages_wants(AT + 0x2000, 10));
+    // a change anywhere in the page
+    pages_changed(AT + 8, AT + 9, 11);
+    assert_false(finds(AT + 4095, 11));
+    assert_false(pages_wants(AT, 10));
+    keep(AT, AT, AT + 0x3000, 9);
+    assert_true(finds(AT, 11));
+    assert_false(block);
+    assert_false(finds(AT, 10));
+    // one that is as of an earlier time, as a block's: since the later one
+    pages_changed(AT, AT + 1, 5);
+    assert_true(pages_wants(AT, 11));
+    assert_false(pages_wants(AT, 10));
+}
+
+static void many_pages(void **state)
+{
+    (void)state;
+    pages_changed(AT, AT + 1, 20);
+    keep(AT, AT, AT + 0x1000, 7);
+    assert_true(finds(AT, 20));
+    pages_changed(AT + 0x100000, AT + 0x100000 + 64 * 4096, 21); // one by one
+    assert_true(finds(AT, 20));
+    pages_changed(AT + 0x100000, AT + 0x100001 + 64 * 4096, 22); // all
+    assert_false(finds(AT, 22));
+    assert_false(pages_wants(AT, 21));
+    assert_true(pages_wants(AT, 22));
+    keep(AT, AT, AT + 0x1000, 7);
+    assert_true(finds(AT, 22));
+    assert_false(finds(AT, 21));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(one_page), cmocka_unit_test(many_pages) };
+
+    pages_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
