@@ -314,7 +314,8 @@ ENGINE_UNIT_OBJS_translate/pointers := translate/pointers x86/decode x86/decode_
 ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
 ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 
-ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/pages objects/statics objects/alloc
+ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/pages objects/pools objects/statics objects/alloc
+ENGINE_UNIT_OBJS_objects/pools := objects/pools objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/pages := objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/ranges := objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/objtable := objects/objtable objects/walks $(ENGINE_UNIT_OBJS_base/heap)

@@ -3,7 +3,7 @@
 # tests/data: misses by object of the data, by hand and in every mode; sums of other programs.
 
 DATA_DIR := $(BUILD)/tests/data
-DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped walks)
+DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped walks pools)
 DATA_LIBC := $(addprefix $(DATA_DIR)/,threads tls killed)
 
 # Without a C library. gcc, which keeps the functions that a call is expected in.
@@ -20,4 +20,4 @@ $(DATA_LIBC): $(DATA_DIR)/%: tests/data/%.c $(FLAGS_STAMP)
 CHECKS += check-data
 .PHONY: check-data
 check-data: $(ALL) $(DATA_BARE) $(DATA_LIBC) $(COMPAT_PROGRAMS)
-	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks threads tls) -- $(COMPAT_PROGRAMS)
+	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks pools threads tls) -- $(COMPAT_PROGRAMS)

@@ -452,3 +452,13 @@ void alloc_freed(struct thread *t, u64 start)
     if (tb_config.data)
         block_clear(t, start, 0);
 }
+
+void alloc_cleared(struct thread *t, u64 start, u64 end)
+{
+    if (!tb_config.data)
+        return;
+    objtable_lock();
+    ranges_clear(&blocks, start, end, objtable_tick());
+    objtable_unlock();
+    objtable_stamp(t);
+}

@@ -22,6 +22,7 @@ void alloc_reached(struct thread *t, u32 point);
 void alloc_block(struct thread *t, u64 at, u64 start, u64 bytes);
 void alloc_resized(struct thread *t, u64 start, u64 bytes);
 void alloc_freed(struct thread *t, u64 start);
+void alloc_cleared(struct thread *t, u64 start, u64 end); // all that is there
 
 // A miss of t at addr, which is in no block: if an allocator is open, it may be in the block that
 // this one returns. True: its step is counted when that is known. @holds(objtable's lock)

@@ -78,11 +78,12 @@ static __attribute__((noinline)) void count(const struct thread *t, u64 addr, u3
 void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
 {
     u32 event = owner[counter];
-    bool direction;
+    bool direction = false;
 
     if (event != frames.place[SPOOL_E_D1MR] && event != frames.place[SPOOL_E_D1MW])
         return;
-    direction = cpu_clear_direction();
+    if (!tb_config.recording) // else it is a replay's call, no helper's
+        direction = cpu_clear_direction();
     count(t, addr, counter, l2, ll);
     cpu_restore_direction(direction);
 }

@@ -119,6 +119,8 @@ static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end,
     struct gone *g = &gone.ring[place];
     u64 died = now > gone.last ? now : gone.last;
 
+    if (r->forgets)
+        return;
     if (gone.count++ >= RANGES_GONE)
         gone_forget(g);
     *g = (struct gone){ start, end, n->born, died, n->object, r->set, 0, 0, 0 };
@@ -308,7 +310,8 @@ void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 w
 
     if (start >= end)
         return;
-    pages_changed(start, end, now);
+    if (!r->forgets)
+        pages_changed(start, end, now);
     last = below(r, end - 1);
     if (!last || node_at(last)->end <= start) {
         before = node_new(start, end, now, object, who);
@@ -327,7 +330,8 @@ void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now)
 
     if (start >= end)
         return;
-    pages_changed(start, end, now);
+    if (!r->forgets)
+        pages_changed(start, end, now);
     if (take_whole(r, start, end, now))
         return;
     cut(r, start, end, now, &before, &after);
@@ -343,6 +347,23 @@ bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out)
         return false;
     *out = (struct ranges_range){ n->start, n->end, n->born, n->object, n->who };
     return true;
+}
+
+bool ranges_next(const struct ranges *r, u64 addr, struct ranges_range *out)
+{
+    u32 next = 0, steps = 0;
+
+    if (ranges_now(r, addr, out))
+        return true;
+    for (u32 t = r->root; t && t < nodes.used && steps < STEPS; steps++) {
+        if (node_at(t)->start > addr) {
+            next = t;
+            t = node_at(t)->left;
+        } else {
+            t = node_at(t)->right;
+        }
+    }
+    return next && ranges_now(r, node_at(next)->start, out);
 }
 
 void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span)

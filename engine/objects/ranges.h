@@ -28,6 +28,7 @@ struct ranges_range {
 struct ranges {
     u32 root;
     u32 set;                 // a number of its own, from 0 on
+    bool forgets;            // asked about the present only
     u64 last[RANGES_LEVELS]; // when one of each size was gone last
 };
 
@@ -52,6 +53,8 @@ void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 w
 void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now);
 // The range at addr at present. False: there is none.
 bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out);
+// The first range that ends behind addr. False: there is none.
+bool ranges_next(const struct ranges *r, u64 addr, struct ranges_range *out);
 // Makes the span smaller: addresses around addr that are in the same range at present, or in none.
 // @signal-safe
 void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span);

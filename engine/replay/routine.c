@@ -943,8 +943,11 @@ static void miss_routines(struct maker *m)
 static void ways_out(struct maker *m)
 {
     miss_routines(m);
-    if (tb_config.data) // the others keep no more of an address than its line
+    if (tb_config.data) { // the others keep no more of an address than its line
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
+        if (tb_config.vectors == 64 && caches_by_vectors())
+            m->d1.to = routine_miss_d1;
+    }
     if (tb_config.curve && !curve_lines_agree()) {
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
         m->i1.to = NULL;

@@ -11,6 +11,7 @@
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/tcache.h"
 #include "engine/objects/alloc.h"
+#include "engine/objects/pools.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/config.h"
@@ -35,6 +36,13 @@ enum request {
     PRINTF_BACKTRACE = 0x1404, // cannot be on this machine
     MALLOCLIKE_BLOCK = 0x1301,
     FREELIKE_BLOCK = 0x1302,
+    CREATE_MEMPOOL = 0x1303,
+    DESTROY_MEMPOOL = 0x1304,
+    MEMPOOL_ALLOC = 0x1305,
+    MEMPOOL_FREE = 0x1306,
+    MEMPOOL_TRIM = 0x1307,
+    MOVE_MEMPOOL = 0x1308,
+    MEMPOOL_CHANGE = 0x1309,
     RESIZEINPLACE_BLOCK = 0x130b,
     STACK_REGISTER = 0x1501,
     MAP_IP_TO_SRCLOC = 0x1701,
@@ -206,6 +214,27 @@ static bool is_return(struct thread *t)
     return false;
 }
 
+// Blocks that the program makes itself. False: it is another request.
+static bool blocks(struct thread *t, const struct asked *r)
+{
+    u64 at = t->pc - REQUEST_BYTES;
+
+    switch (r->what) {
+    case MALLOCLIKE_BLOCK: alloc_block(t, at, r->arg[0], r->arg[1]); break;
+    case RESIZEINPLACE_BLOCK: alloc_resized(t, r->arg[0], r->arg[2]); break;
+    case FREELIKE_BLOCK: alloc_freed(t, r->arg[0]); break;
+    case CREATE_MEMPOOL: pools_create(r->arg[0]); break;
+    case DESTROY_MEMPOOL: pools_destroy(t, r->arg[0]); break;
+    case MEMPOOL_ALLOC: pools_alloc(t, at, r->arg[0], r->arg[1], r->arg[2]); break;
+    case MEMPOOL_FREE: pools_free(t, r->arg[0], r->arg[1]); break;
+    case MEMPOOL_TRIM: pools_trim(t, r->arg[0], r->arg[1], r->arg[2]); break;
+    case MOVE_MEMPOOL: pools_move(r->arg[0], r->arg[1]); break;
+    case MEMPOOL_CHANGE: pools_change(t, at, r->arg[0], r->arg[1], r->arg[2], r->arg[3]); break;
+    default: return false;
+    }
+    return true;
+}
+
 void requests_answer(struct thread *t)
 {
     u64 *answer = &t->regs[R_RDX];
@@ -213,7 +242,7 @@ void requests_answer(struct thread *t)
 
     if (thread_own(t)->asked_count && is_return(t))
         return;
-    if (clientmem_read(&r, t->regs[R_RAX], sizeof(r)))
+    if (clientmem_read(&r, t->regs[R_RAX], sizeof(r)) || blocks(t, &r))
         return;
     switch (r.what) {
     case RUNNING_ON_VALGRIND: *answer = 1; break;
@@ -227,9 +256,6 @@ void requests_answer(struct thread *t)
         *answer = print_client(r.arg[0], r.arg[1]);
         print_place(t->pc);
         break;
-    case MALLOCLIKE_BLOCK: alloc_block(t, t->pc - REQUEST_BYTES, r.arg[0], r.arg[1]); break;
-    case RESIZEINPLACE_BLOCK: alloc_resized(t, r.arg[0], r.arg[2]); break;
-    case FREELIKE_BLOCK: alloc_freed(t, r.arg[0]); break;
     case STACK_REGISTER: *answer = next_stack(); break;
     case MAP_IP_TO_SRCLOC:
         clientmem_write(r.arg[1], "", 1);

@@ -7,6 +7,7 @@
 #include "engine/objects/mappings.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
+#include "engine/objects/pools.h"
 
 void (*objtable_record)(struct thread *t, u64 now);
 
@@ -66,6 +67,41 @@ void alloc_resized(struct thread *t, u64 start, u64 bytes)
 void alloc_freed(struct thread *t, u64 start)
 {
     (void)t, (void)start;
+}
+
+void pools_create(u64 pool)
+{
+    (void)pool;
+}
+
+void pools_destroy(struct thread *t, u64 pool)
+{
+    (void)t, (void)pool;
+}
+
+void pools_alloc(struct thread *t, u64 at, u64 pool, u64 start, u64 bytes)
+{
+    (void)t, (void)at, (void)pool, (void)start, (void)bytes;
+}
+
+void pools_free(struct thread *t, u64 pool, u64 start)
+{
+    (void)t, (void)pool, (void)start;
+}
+
+void pools_trim(struct thread *t, u64 pool, u64 start, u64 bytes)
+{
+    (void)t, (void)pool, (void)start, (void)bytes;
+}
+
+void pools_move(u64 pool, u64 to)
+{
+    (void)pool, (void)to;
+}
+
+void pools_change(struct thread *t, u64 at, u64 pool, u64 from, u64 to, u64 bytes)
+{
+    (void)t, (void)at, (void)pool, (void)from, (void)to, (void)bytes;
 }
 
 void mappings_program(int fd, const char *path, u64 start, u64 bytes)
