@@ -49,7 +49,7 @@ static u32 look_up(const struct thread *t, u64 addr, u64 at, bool *block)
         alloc_span(addr, &span);
         if (!*block)
             mappings_span(addr, &span);
-        pages_keep(addr, &span, object, *block);
+        pages_keep(addr, span.start, span.end, object, *block);
     }
     return object;
 }

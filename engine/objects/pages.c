@@ -74,11 +74,11 @@ bool pages_wants(u64 addr, u64 at)
     return at >= e->since && at >= pages.since && !is_known(e, addr / PAGE_SIZE);
 }
 
-void pages_keep(u64 addr, const struct ranges_span *span, u32 object, bool block)
+void pages_keep(u64 addr, u64 start, u64 end, u32 object, bool block)
 {
     u64 page = addr / PAGE_SIZE;
     struct entry *e = entry_of(page);
-    bool whole = span->start <= page * PAGE_SIZE && span->end >= (page + 1) * PAGE_SIZE;
+    bool whole = start <= page * PAGE_SIZE && end >= (page + 1) * PAGE_SIZE;
 
     e->page = page;
     e->changes = pages.changes;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A cache of look-ups, for pages that are in one object: a large block, table or mapping. It is true
-// for times since the last change of a page. All of it under objtable's lock.
+// A cache of look-ups, for pages that are in one object: a large block, table or mapping. It is
+// true for times since the last change of a page. All of it under objtable's lock.
 #ifndef QUERN_ENGINE_PAGES_H
 #define QUERN_ENGINE_PAGES_H
 
-#include "engine/objects/ranges.h"
+#include "engine/base/types.h"
 
 // Once, before ranges_init().
 void pages_init(void);
@@ -15,7 +15,7 @@ bool pages_find(u64 addr, u64 at, u32 *object, bool *block);
 // Whether to tell it what the page of addr is in: a look-up as of that time has shown what is there
 // at present. @signal-safe
 bool pages_wants(u64 addr, u64 at);
-// addr is in the object, and so is all of the span. @signal-safe
-void pages_keep(u64 addr, const struct ranges_span *span, u32 object, bool block);
+// addr is in the object, and so is all of [start, end). @signal-safe
+void pages_keep(u64 addr, u64 start, u64 end, u32 object, bool block);
 
 #endif

@@ -111,8 +111,8 @@ static void gone_forget(struct gone *g)
         gone.ring[g->next - 1].before = g->before;
 }
 
-// A block is there from the call on that makes it: what it replaces is gone since earlier than others
-// that are gone already. It is called later: the new one is found instead.
+// A block is there from the call on that makes it: what it replaces is gone since earlier than
+// others that are gone already. It is called later: the new one is found instead.
 static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end, u64 now)
 {
     u32 place = (u32)(gone.count % RANGES_GONE), level = level_of(end - start);

@@ -22,8 +22,8 @@ bool statics_tls(u32 i, u64 *below, u64 *size, u32 *object);
 
 // The object at an address of a module. @holds(objtable's lock) @signal-safe
 u32 statics_at(u32 module, u64 addr);
-// Makes the span smaller: addresses around addr that are in the same object. @holds(objtable's lock)
-// @signal-safe
+// Makes the span smaller: addresses around addr that are in the same object. @holds(objtable's
+// lock) @signal-safe
 void statics_span(u32 module, u64 addr, struct ranges_span *span);
 
 #endif

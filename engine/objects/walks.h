@@ -10,8 +10,8 @@
 
 void walks_init(void);
 
-// An instruction that has a number of its own reads or writes, and misses are counted there. @holds(
-// the translation lock)
+// An instruction that has a number of its own reads or writes, and misses are counted there.
+// @holds(the translation lock)
 void walks_instruction(u64 number, u32 counter);
 // The first counter of the instruction. @signal-safe
 u32 walks_first(u32 counter);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Which load has brought the address of a reference (pointers.h).
 //
-// From the code of one block: each register, and each word of the frame that the block stores to, is
-// followed from the load that brought its value through moves and additions of constants. A
+// From the code of one block: each register, and each word of the frame that the block stores to,
+// is followed from the load that brought its value through moves and additions of constants. A
 // register that is added to itself is followed no further: a walk by a constant is none by
-// pointers. A block that jumps to its own beginning is followed twice, for the words of the frame. A
-// store through any register but rsp and rbp is taken not to change them.
+// pointers. A block that jumps to its own beginning is followed twice, for the words of the frame.
+// A store through any register but rsp and rbp is taken not to change them.
 #include "engine/translate/pointers.h"
 
 #include "engine/base/nolibc.h"
@@ -119,7 +119,8 @@ static void follow(struct values *v, const struct insn *in, u8 number)
     }
 }
 
-// Registers have what they had at the block's beginning; words of the frame what loads have brought.
+// Registers have what they had at the block's beginning; words of the frame what loads have
+// brought.
 static void begin(struct values *v)
 {
     for (u8 r = 0; r < 16; r++)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether the addresses that an instruction refers to come from memory, from what the code of blocks
-// does with registers (struct spool_data_flow). Where several blocks lead to one, the one that was
-// executed most counts: in a loop, its end rather than what is before it. Trusts nothing in the
-// spool.
+// Whether the addresses that an instruction refers to come from memory, from what the code of
+// blocks does with registers (struct spool_data_flow). Where several blocks lead to one, the one
+// that was executed most counts: in a loop, its end rather than what is before it. Trusts nothing
+// in the spool.
 #include "finish/spool/spool_pointers.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A pool by client requests: its blocks are of those that ask for them, until the pool is destroyed.
+// A pool by client requests: its blocks are of those that ask for them, until the pool is
+// destroyed.
 //
 // D1 has 64 lines, LL 4096. first writes its block of 40 lines, second one of 24: each line misses
 // D1 and LL. Then all 64 lines are written again, after `clear` has evicted them from D1.

@@ -8,8 +8,8 @@
 //
 // rows: 512 lines of 8 numbers each: 511 steps to the next line.
 //> sequential 511 511 rows > static: table
-// columns: 128 rows of 65 lines, so 8 rows share a set, and each of the 10 columns misses 128 times.
-// 127 steps in each column, 9 from one column to the next.
+// columns: 128 rows of 65 lines, so 8 rows share a set, and each of the 10 columns misses 128
+// times. 127 steps in each column, 9 from one column to the next.
 //> stride 4160 1270 1279 columns > static: matrix
 // backward: 200 lines, by numbers from the end: each miss is at the last one of its line.
 //> backward 199 199 backward > static: table
@@ -19,8 +19,8 @@
 //> sequential 191 191 small > static: table
 // in_order: a list of 100 nodes of 128 bytes, one behind the other.
 //> stride 128 by pointers 99 99 in_order > static: nodes
-// The other lists are linked 0 99 1 98 2 ...: steps of 99, -98, 97, -96, ... 1 nodes, all different.
-// The last ones are found once each, as any step is: one of 99 is regular.
+// The other lists are linked 0 99 1 98 2 ...: steps of 99, -98, 97, -96, ... 1 nodes, all
+// different. The last ones are found once each, as any step is: one of 99 is regular.
 //> pointer chase 98 99 shuffled > static: nodes
 // found: the same, with a condition, so the loop has two blocks.
 //> pointer chase 98 99 found > static: nodes

@@ -22,9 +22,7 @@ static bool finds(u64 addr, u64 at)
 
 static void keep(u64 addr, u64 start, u64 end, u32 of)
 {
-    const struct ranges_span span = { start, end };
-
-    pages_keep(addr, &span, of, of == 7);
+    pages_keep(addr, start, end, of, of == 7);
 }
 
 static void one_page(void **state)
