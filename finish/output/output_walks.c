@@ -107,6 +107,8 @@ static void fold(struct output_walks *w)
 {
     size_t kept = 0;
 
+    if (!w->parts)
+        return;
     qsort(w->part, w->parts, sizeof(*w->part), by_place);
     for (size_t i = 0; i < w->parts; i++) {
         if (kept && by_place(&w->part[kept - 1], &w->part[i]) == 0) {

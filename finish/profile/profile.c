@@ -115,7 +115,7 @@ int profile_write(struct spool_file *s, const struct output_files *files,
         rc = write_threads(&b, files->output, totals, err, err_size);
     else
         rc = write_calls(&b, files->output, totals, err, err_size);
-    if (rc == 0 && files->data)
+    if (rc == 0 && files->data && (s->h->flags & SPOOL_F_CACHE_SIM)) // else no event is known
         rc = output_data(s, &b.places, totals, files->data, err, err_size);
     if (rc == 0 && files->dump)
         rc = output_counts(&b.executed, files->dump, err, err_size);
