@@ -174,12 +174,13 @@ enum spool_filling {
 };
 
 // Which instructions a core times, in numbers of instructions: the first ones, then a window in
-// each interval, before which it runs in, and the predictor learns. The first intervals are shorter:
-// a tenth of what has been executed. interval 0: all of them.
+// each interval, before which it runs in, and the predictor learns. The first intervals are
+// shorter: a tenth of what has been executed. interval 0: all of them.
 //
-// Data and code that missed L1 have a latency: that of the level where they are (L2, LL, memory), in
-// cycles. By the misses of an instruction it is known exactly how long those of all its executions
-// are; counters behind those of the causes have how long those of its timed executions are.
+// Data and code that missed L1 have a latency: that of the level where they are (L2, LL, memory),
+// in cycles. By the misses of an instruction it is known exactly how long those of all its
+// executions are; counters behind those of the causes have how long those of its timed executions
+// are.
 //
 // Where not all are timed the counter of Cy has how many instructions an instruction's timed
 // executions stand for, each by the interval's length over the window's; those of its causes have

@@ -565,8 +565,8 @@ static void retire(struct core *c, struct flow *f, uint64_t parts[CORE_CAUSES])
 
 // ---- Branches ----
 
-// Whether its target is known; it is, from now on. By the low half of its address, which is all that
-// core_learn_branch() gets.
+// Whether its target is known; it is, from now on. By the low half of its address, which is all
+// that core_learn_branch() gets.
 static bool has_target(struct core *c, uint32_t pc)
 {
     return units_known(c->target, c->m->targets / UNITS_WAYS, pc + 1, pc >> 1);

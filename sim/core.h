@@ -170,7 +170,8 @@ void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAU
 void core_cycles(struct core *c, const uint64_t parts[CORE_CAUSES], uint64_t cycles[CORE_CAUSES]);
 
 // What the front end keeps of code that it does not execute here: the line of code at addr has been
-// fetched; the branch whose address has the low half pc was taken. Not for lines and branches that core_run() is told of.
+// fetched; the branch whose address has the low half pc was taken. Not for lines and branches that
+// core_run() is told of.
 void core_learn_line(struct core *c, uint64_t addr);
 void core_learn_branch(struct core *c, uint32_t pc);
 

@@ -193,8 +193,8 @@ static const struct option rows[] = {
     { "--L2", "=SIZE,ASSOC,LINE", NULL, OPTION_CALL, OPTION_HIDDEN, .call = last_level },
     { "--machine", "=native|list|NAME|FILE",
       "simulate the caches of this processor, of a machine of the list or of a file, with an L2 "
-      "where it has one; implies --cache-sim=yes. With ,detail=all behind it also the cycles of "
-      "its core",
+      "where it has one, and the cycles of its core, estimated from samples; with ,detail=all "
+      "behind it from all instructions. Implies --cache-sim=yes",
       OPTION_TEXT, FIELD(machine) },
     { FLAG(TRACE_CHILDREN), YES_NO, "also profile the programs that it executes [no]", OPTION_YES },
     { FLAG(MERGE), "=separate|merge",
@@ -380,9 +380,9 @@ static const struct option rows[] = {
       "flush the code cache after N translations, then repeatedly, a little later each time",
       OPTION_NUMBER, OPTION_DEBUG, FIELD(stress_flush), .max = UINT32_MAX },
     { "--core-sampling", "=FIRST,INTERVAL,WINDOW,RUN-IN,LEARN",
-      "the instructions that a machine's core times: the first ones; then a window of each INTERVAL "
-      "(at first of a tenth of what has been executed), "
-      "before which it runs in, and before that the predictor learns "
+      "the instructions that a machine's core times: the first ones; then a window of each "
+      "INTERVAL (at first of a tenth of what has been executed), before which it runs in, and "
+      "before that the predictor learns "
       "[1000000,1000000,10000,2000,200000]",
       OPTION_CALL, OPTION_DEBUG, FIELD(sampling), .call = sampling },
     { "--dump-counts", "=FILE",

@@ -73,8 +73,8 @@ static inline void cores_skip(struct thread *t, u32 n)
 // A thread begins: a core that has executed nothing. With --serialize-threads all have the same.
 void cores_thread_init(struct thread *t);
 
-// An instruction; the one before it ends. Returns the phases that begin with it, a bit for each: the
-// caller tells the predictor (caches_branches_begin) and drains what LL has not simulated yet.
+// An instruction; the one before it ends. Returns the phases that begin with it, a bit for each:
+// the caller tells the predictor (caches_branches_begin) and drains what LL has not simulated yet.
 u32 cores_begin(struct thread *t, const struct cores_insn *i);
 // Its line of code has been fetched.
 void cores_fetch(struct thread *t, bool missed);

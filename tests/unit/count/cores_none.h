@@ -52,4 +52,17 @@ void cores_weigh_branch(struct thread *t, u32 counter, enum cores_branch_kind ki
     (void)missed;
 }
 
+void cores_learn_fetch(struct thread *t, u64 pc, u32 bytes)
+{
+    (void)t;
+    (void)pc;
+    (void)bytes;
+}
+
+void cores_learn_branch(struct thread *t, u32 pc)
+{
+    (void)t;
+    (void)pc;
+}
+
 #endif

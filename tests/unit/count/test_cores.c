@@ -281,8 +281,8 @@ static void test_threads(void **state)
     assert_int_equal(inits, 1);
 }
 
-// The first 10,000; then of each 1000 a window of 20 behind 5 and 100, at places that are random, but
-// the same ones each time. An instruction of a window stands for 1000 / 20 others.
+// The first 10,000; then of each 1000 a window of 20 behind 5 and 100, at places that are random,
+// but the same ones each time. An instruction of a window stands for 1000 / 20 others.
 static void test_sampling(void **state)
 {
     static u8 phase[2][10000 + 4000];
@@ -388,7 +388,8 @@ static void test_sampled_branches(void **state)
     assert_int_equal(header.sampled.missed[CORES_BCM], 0);
 }
 
-// The first intervals are a tenth of what has been executed: 100 after 1000, in whole windows of 10.
+// The first intervals are a tenth of what has been executed: 100 after 1000, in whole windows of
+// 10.
 static void test_growing(void **state)
 {
     struct cores_insn plain = insn(0, false);

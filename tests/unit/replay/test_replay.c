@@ -83,6 +83,11 @@ bool caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
     return false;
 }
 
+void caches_branches_begin(struct thread *of)
+{
+    (void)of;
+}
+
 bool caches_indirect(struct thread *of, u64 branch, u64 target)
 {
     assert_ptr_equal(of, t);

@@ -102,6 +102,7 @@ PLACE(routine_sampled)
 PLACE(routine_to_d1)
 PLACE(routine_to_cond)
 PLACE(routine_to_indirect)
+PLACE(routine_to_learn)
 PLACE(routine_to_ll)
 PLACE(routine_to_next)
 PLACE(routine_to_op)
@@ -257,6 +258,48 @@ static void test_restore(void **state)
         assert_int_equal(moved, 1 + said);
         assert_int_equal(stored, 1 + said);
     }
+}
+
+// With samples a record takes its instructions off what is left of the phase, and routines end
+// there if that was too much. Each fetch, and each edge of a branch, looks whether there is something to
+// learn.
+static void test_sampled(void **state)
+{
+    ZydisMnemonic before = ZYDIS_MNEMONIC_INVALID;
+    u32 off = 0, ends = 0, looks = 0;
+    u8 *code, *end;
+
+    (void)state;
+    tb_config.branch = tb_config.predictor = true;
+    tb_config.core = tb_config.sampled = tb_config.learns = true;
+    draft.block.tail = RECORD_COND;
+    draft.block.ncores = 5;
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x1000, 5);
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x1040, 6);
+    code = publish(&end);
+    for (u8 *at = code; at < end;) {
+        ZydisDecodedInstruction zi;
+        ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+        bool mine;
+
+        assert_true(ZYAN_SUCCESS(
+            ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+        at += zi.length;
+        mine = o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_R12;
+        if (mine && o[0].mem.disp.value == TH_CORE_LEFT) {
+            assert_int_equal(zi.mnemonic, ZYDIS_MNEMONIC_ADD);
+            assert_int_equal(o[1].imm.value.s, -5);
+            off++;
+        }
+        if (mine && o[0].mem.disp.value == TH_CORE_PHASE && zi.mnemonic == ZYDIS_MNEMONIC_CMP)
+            looks++;
+        ends += zi.mnemonic == ZYDIS_MNEMONIC_JS && before == ZYDIS_MNEMONIC_ADD;
+        before = zi.mnemonic;
+    }
+    assert_int_equal(off, 1);
+    assert_int_equal(ends, 1);
+    // Two fetches; both edges, with a link and where none can be made.
+    assert_int_equal(looks, 2 + 2 + 2);
 }
 
 // A fetch of two lines of one set, or of a line without a hint, is left to C.
@@ -494,6 +537,7 @@ int main(void)
         cmocka_unit_test_setup(test_vtsc, setup),
         cmocka_unit_test_setup(test_begins, setup),
         cmocka_unit_test_setup(test_restore, setup),
+        cmocka_unit_test_setup(test_sampled, setup),
         cmocka_unit_test_setup(test_in_c, setup),
         cmocka_unit_test_setup(test_late, setup),
         cmocka_unit_test_setup(test_stays_cold, setup),
