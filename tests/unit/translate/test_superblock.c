@@ -44,7 +44,7 @@ struct spool_header *spool = &header;
 void (*recordbuf_on_full)(const u64 *from, const u64 *end);
 
 // The descriptions of the records of letters, of `/` and of `S`, which has sides.
-#define BLOCKS (REPLAY_BASE + 0x800)
+#define BLOCKS (REPLAY_BASE + 0x1000)
 static struct record_block *const block = (struct record_block *)BLOCKS;
 #define NBLOCKS 28
 static struct fragment fragment[26], super;
@@ -839,7 +839,7 @@ int main(void)
         cmocka_unit_test_setup(test_look, setup_watched),
     };
 
-    if (sys_failed(sys_mmap(REPLAY_BASE, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
+    if (sys_failed(sys_mmap(REPLAY_BASE, 4 * PAGE_SIZE, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)))
         return 1;
     return cmocka_run_group_tests_name("translate/superblock", tests, NULL, NULL);
