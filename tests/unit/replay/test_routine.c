@@ -261,8 +261,8 @@ static void test_restore(void **state)
 }
 
 // With samples a record takes its instructions off what is left of the phase, and routines end
-// there if that was too much. Each fetch, and each edge of a branch, looks whether there is something to
-// learn.
+// there if that was too much. Each fetch, and each edge of a branch, looks whether there is
+// something to learn.
 static void test_sampled(void **state)
 {
     ZydisMnemonic before = ZYDIS_MNEMONIC_INVALID;
