@@ -9,6 +9,9 @@ BENCH_MACHINE ?=
 BENCH_RUNS ?= 30
 BENCH_BUSY ?= no
 BENCH_CPU ?=
+# A machine whose estimated cycles are compared, too; whether of unseen programs as well.
+BENCH_MODEL ?=
+BENCH_UNSEEN ?= no
 
 BENCH_MACHINE_DIR := $(BUILD)/bench/machine
 BENCH_MACHINE_INPUTS := $(BENCH_MACHINE_DIR)/inputs/made
@@ -31,7 +34,7 @@ $(BENCH_MACHINE_INPUTS): bench/machine/generate $(addprefix $(BENCH_MACHINE_FROM
 bench-machine: all $(BENCH_MACHINE_DIR)/timer $(BENCH_MACHINE_INPUTS)
 	@BENCH_RUNS='$(BENCH_RUNS)' BENCH_BUSY='$(BENCH_BUSY)' BENCH_CPU='$(BENCH_CPU)' \
 	    bench/machine/native $(BENCH_MACHINE_DIR) $(BENCH_MACHINE); status=$$?; [ $$status -le 1 ] || exit $$status; \
-	    BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
+	    BENCH_TIMEOUT='$(BENCH_TIMEOUT)' BENCH_MODEL='$(BENCH_MODEL)' BENCH_UNSEEN='$(BENCH_UNSEEN)' \
 	    bench/machine/estimates $(BUILD)/bin/quern $(BENCH_MACHINE_DIR) $(BENCH_MACHINE) && exit $$status
 
 CHECKS += check-bench-machine

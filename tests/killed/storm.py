@@ -32,6 +32,8 @@ MODES = [
     ["--calls=yes", "--branch-sim=yes", "--separate-recs=2"],
     ["--cache-sim=no", "--calls=yes"],
     ["--replay=process", "--branch-sim=yes", "--small-buffers"],
+    ["--machine=zen4", "--core-sampling=1000,20000,1000,200,3000", "--calls=yes", "--small-buffers"],
+    ["--data=yes", "--curve=yes", "--data-out-file=/dev/null"],
 ]
 SLOTS = 512
 STEP = 2000
