@@ -21,7 +21,8 @@ struct flow {
         slack; // cycles that it waited for operands and ports: earlier allocation saves no more
     uint64_t done, written;
     enum core_cause store_cause;
-    bool fused, free; // free: needs no unit
+    bool fused;
+    bool free; // needs no unit, or is fused
 };
 
 static uint64_t max(uint64_t a, uint64_t b)
@@ -70,6 +71,24 @@ static uint32_t random_below(struct core *c, uint32_t n)
     return (uint32_t)((uint64_t)c->random * n >> 32);
 }
 
+// The micro-ops of an instruction by its class and flags, in allocation and retirement: doubled,
+// plus one if it needs no unit.
+static uint16_t shape_of(const struct core *c, uint32_t class, uint32_t flags)
+{
+    uint32_t computes = c->micro_ops[class], slots = computes;
+
+    if ((flags & CORE_F_ZERO) || ((flags & CORE_F_MOVE) && c->m->eliminate) ||
+        (class == CORE_C_NONE && !(flags & (CORE_F_LOAD | CORE_F_STORE))))
+        return 2 * 1 + 1;
+    if ((flags & CORE_F_LOAD) && !computes)
+        slots++;
+    if (flags & CORE_F_STORE)
+        slots++;
+    if (flags & CORE_F_LOCKED)
+        slots += c->micro_ops[CORE_C_LOCK];
+    return (uint16_t)(2 * (slots ? slots : 1));
+}
+
 void core_init(struct core *c, const struct core_machine *m)
 {
     uint8_t order[CORE_PORTS] = { 0 };
@@ -81,7 +100,11 @@ void core_init(struct core *c, const struct core_machine *m)
             c->ports[i][g] = renumbered(m->cost[i].group[g].ports, order);
             c->micro_ops[i] += m->cost[i].group[g].n;
         }
+        c->single[i] = c->micro_ops[i] == 1 && m->cost[i].group[0].n == 1;
     }
+    for (uint32_t i = 0; i < CORE_CLASSES; i++)
+        for (uint32_t flags = 0; flags < CORE_SHAPES; flags++)
+            c->shape[i][flags] = shape_of(c, i, flags);
     c->wide = renumbered(m->wide_ports ? m->wide_ports : UINT16_MAX, order);
     c->line = c->fetched = UINT64_MAX;
     c->random = 1;
@@ -330,20 +353,31 @@ static void allocate(struct core *c, struct flow *f)
 
 static uint64_t registers(const struct core *c, const uint8_t *r, uint32_t n, uint64_t t)
 {
-    for (uint32_t i = 0; i < n; i++)
+    // Two without branches: their number differs from instruction to instruction.
+    t = max(t, n > 0 ? c->ready[r[0]] : 0);
+    t = max(t, n > 1 ? c->ready[r[1]] : 0);
+    for (uint32_t i = 2; i < n; i++)
         t = max(t, c->ready[r[i]]);
     return t;
+}
+
+static uint32_t allowed(uint16_t set, uint16_t ports)
+{
+    return set & ports ? set & ports : set;
 }
 
 // The micro-ops of a class, whose operands are there at t: the cycle of the first.
 static uint64_t issue(struct core *c, uint32_t class, uint64_t t, uint16_t ports)
 {
+    const struct core_uops *group = c->m->cost[class].group;
     uint64_t first = t;
 
+    if (c->single[class])
+        return units_port(&c->port, t, allowed(c->ports[class][0], ports));
     for (uint32_t g = 0; g < CORE_GROUPS; g++) {
-        uint16_t set = c->ports[class][g] & ports ? c->ports[class][g] & ports : c->ports[class][g];
+        uint16_t set = allowed(c->ports[class][g], ports);
 
-        for (uint32_t i = 0; i < c->m->cost[class].group[g].n; i++) {
+        for (uint32_t i = 0; i < group[g].n; i++) {
             uint64_t at = units_port(&c->port, t, set);
 
             if (g == 0 && i == 0)
@@ -418,7 +452,7 @@ static void compute(struct core *c, struct flow *f)
 
     f->done = t;
     f->slack += t - from;
-    if (f->free || f->fused || f->op->class == CORE_C_NONE)
+    if (f->free || f->op->class == CORE_C_NONE)
         return;
     from = t;
     t = issue(c, f->op->class, t, f->op->flags & CORE_F_512 ? c->wide : UINT16_MAX);
@@ -436,7 +470,7 @@ static void remember(struct core *c, const struct flow *f, const struct core_ref
         s->addr = r->addr / 8 + i / 8;
         s->data = at;
         s->committed = c->committed;
-        s->size = r->size - i;
+        s->size = (uint16_t)(r->size - i);
         s->place = f->op->place;
         s->offset = f->op->offset;
     }
@@ -458,7 +492,7 @@ static void commit(struct core *c, uint64_t t, uint64_t line)
 
 static void store(struct core *c, struct flow *f, const struct core_ref *r)
 {
-    uint64_t retired = c->retired / c->m->width;
+    uint64_t retired = c->retired;
     uint64_t address = issue(c, CORE_C_STORE_ADDRESS, f->addresses, UINT16_MAX);
     uint64_t value = issue(c, CORE_C_STORE_DATA, f->done, UINT16_MAX);
     uint64_t from = max(address, retired), there = from;
@@ -488,11 +522,11 @@ static void execute(struct core *c, struct flow *f)
             store(c, f, &e->ref[i]);
     if (f->op->flags & CORE_F_LOCKED) {
         issue(c, CORE_C_LOCK, f->done, UINT16_MAX);
-        f->done = max(max(f->done, f->written), c->retired / c->m->width) +
+        f->done = max(max(f->done, f->written), c->retired) +
                   c->m->cost[CORE_C_LOCK].latency;
     }
     if (f->op->flags & CORE_F_SERIAL) {
-        f->done = max(max(f->done, f->written), c->retired / c->m->width + f->cost->latency);
+        f->done = max(max(f->done, f->written), c->retired + f->cost->latency);
         c->barrier = f->done;
     }
     for (uint32_t i = 0; i < f->op->results; i++)
@@ -544,17 +578,24 @@ static void causes_within(const struct core *c, const struct flow *f, uint64_t e
 
 static void retire(struct core *c, struct flow *f, uint64_t parts[CORE_CAUSES])
 {
-    uint64_t end = max(f->done, f->written) + 1, width = c->m->width, old = c->retired;
-    uint64_t cycle, left;
+    uint64_t end = max(f->done, f->written) + 1, width = c->m->width, left = 0, cycle;
 
     for (uint32_t i = 0; i < CORE_CAUSES; i++)
         parts[i] = 0;
     parts[CORE_BASE] = f->slots;
-    c->retired = max(old + f->slots, end * width);
-    left = c->retired - old - f->slots;
-    causes_before(c, f, &left, parts);
-    causes_within(c, f, end, left, parts);
-    cycle = (c->retired + width - 1) / width;
+    c->retired_parts += f->slots;
+    while (c->retired_parts >= width) {
+        c->retired_parts -= (uint32_t)width;
+        c->retired++;
+    }
+    if (end > c->retired) {
+        left = (end - c->retired) * width - c->retired_parts;
+        c->retired = end;
+        c->retired_parts = 0;
+        causes_before(c, f, &left, parts);
+        causes_within(c, f, end, left, parts);
+    }
+    cycle = c->retired + (c->retired_parts != 0);
     for (uint32_t i = 0; i < f->slots; i++)
         c->rob[c->rob_next++ % CORE_ROB] = cycle;
     if (f->op->flags & CORE_F_LOAD)
@@ -598,37 +639,29 @@ static void branch(struct core *c, const struct flow *f)
 
 // ---- All of it ----
 
-static struct flow flow_of(const struct core *c, const struct core_exec *e)
+// Member by member: compilers clear and copy as much as this by string instructions, which were
+// 45 % of core_run().
+static void flow_begin(struct flow *f, const struct core *c, const struct core_exec *e)
 {
     const struct core_op *op = e->op;
-    struct flow f = { .e = e, .op = op, .cost = &c->m->cost[op->class] };
-    uint32_t computes = c->micro_ops[op->class];
+    uint32_t shape = c->shape[op->class][op->flags % CORE_SHAPES];
 
-    f.fused = (op->flags & CORE_F_COND) && (op->fuses & c->fuses) && e->pc == c->end;
-    if ((op->flags & CORE_F_ZERO) || ((op->flags & CORE_F_MOVE) && c->m->eliminate))
-        f.free = true;
-    if (op->class == CORE_C_NONE && !(op->flags & (CORE_F_LOAD | CORE_F_STORE)))
-        f.free = true;
-    f.slots = computes;
-    if ((op->flags & CORE_F_LOAD) && !computes)
-        f.slots++;
-    if (op->flags & CORE_F_STORE)
-        f.slots++;
-    if (op->flags & CORE_F_LOCKED)
-        f.slots += c->micro_ops[CORE_C_LOCK];
-    if (!f.slots || f.free)
-        f.slots = 1;
-    if (f.fused) {
-        f.slots = 0;
-        f.free = true;
-    }
-    return f;
+    f->e = e;
+    f->op = op;
+    f->cost = &c->m->cost[op->class];
+    f->fused = (op->flags & CORE_F_COND) && (op->fuses & c->fuses) && e->pc == c->end;
+    f->free = f->fused || shape % 2;
+    f->slots = f->fused ? 0 : shape / 2;
+    f->issued = f->loaded = f->memory = f->translation = f->code_translation = 0;
+    f->store_late = f->bad_late = f->slack = f->written = 0;
+    f->store_cause = CORE_BASE;
 }
 
 void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAUSES])
 {
-    struct flow f = flow_of(c, e);
+    struct flow f;
 
+    flow_begin(&f, c, e);
     front(c, &f);
     allocate(c, &f);
     execute(c, &f);
@@ -639,17 +672,41 @@ void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAU
     c->fuses = e->op->flags & CORE_F_COND ? 0 : e->op->fuses;
 }
 
-void core_cycles(struct core *c, const uint64_t parts[CORE_CAUSES], uint64_t cycles[CORE_CAUSES])
+// Without branches, since it is not to be predicted which instruction gets a cycle of useful work.
+static uint64_t base_cycle(struct core *c, uint64_t parts)
+{
+    int64_t owed = c->owed[CORE_BASE] + (int64_t)parts;
+    uint32_t random = c->random, width = c->m->width, due = c->due[CORE_BASE], gets, next;
+
+    gets = owed >= (int64_t)due;
+    next = 1 + random_below(c, width);
+    c->random = random ^ ((random ^ c->random) & -gets);
+    c->due[CORE_BASE] = due ^ ((due ^ next) & -gets);
+    c->owed[CORE_BASE] = owed - (int64_t)(width & -gets);
+    return gets;
+}
+
+static uint64_t cycles_of(struct core *c, uint32_t cause, uint64_t parts)
 {
     uint32_t width = c->m->width;
+    uint64_t n;
 
-    for (uint32_t i = 0; i < CORE_CAUSES; i++) {
-        c->owed[i] += (int64_t)parts[i];
-        cycles[i] = 0;
-        if (c->owed[i] < (int64_t)c->due[i])
-            continue;
-        cycles[i] = (uint64_t)(c->owed[i] - c->due[i]) / width + 1;
-        c->owed[i] -= (int64_t)(cycles[i] * width);
-        c->due[i] = 1 + random_below(c, width);
-    }
+    c->owed[cause] += (int64_t)parts;
+    if (c->owed[cause] < (int64_t)c->due[cause])
+        return 0;
+    n = (uint64_t)(c->owed[cause] - c->due[cause]) / width + 1;
+    c->owed[cause] -= (int64_t)(n * width);
+    c->due[cause] = 1 + random_below(c, width);
+    return n;
+}
+
+void core_cycles(struct core *c, const uint64_t parts[CORE_CAUSES], uint64_t cycles[CORE_CAUSES])
+{
+    // one cycle at most
+    if (c->owed[CORE_BASE] + (int64_t)parts[CORE_BASE] - c->due[CORE_BASE] < c->m->width)
+        cycles[CORE_BASE] = base_cycle(c, parts[CORE_BASE]);
+    else
+        cycles[CORE_BASE] = cycles_of(c, CORE_BASE, parts[CORE_BASE]);
+    for (uint32_t i = CORE_BASE + 1; i < CORE_CAUSES; i++)
+        cycles[i] = cycles_of(c, i, parts[i]);
 }

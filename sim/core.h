@@ -41,19 +41,21 @@ enum core_register {
     CORE_REGISTERS = 80,
 };
 
+// The first ones say how many micro-ops an instruction of a class has.
 enum core_flag {
     CORE_F_LOAD = 1u << 0,
     CORE_F_STORE = 1u << 1,
-    CORE_F_COND = 1u << 2,   // a conditional branch
-    CORE_F_BRANCH = 1u << 3, // any branch
-    CORE_F_RETURN = 1u << 4, // its target is known without a table
-    CORE_F_MOVE = 1u << 5,   // of a whole register: may be eliminated
-    CORE_F_ZERO = 1u << 6,   // its result does not depend on its operands; needs no unit
-    CORE_F_LOCKED = 1u << 7, // waits for all before it
-    CORE_F_SERIAL = 1u << 8, // so do all after it, for it
+    CORE_F_MOVE = 1u << 2,   // of a whole register: may be eliminated
+    CORE_F_ZERO = 1u << 3,   // its result does not depend on its operands; needs no unit
+    CORE_F_LOCKED = 1u << 4, // waits for all before it
+    CORE_F_COND = 1u << 5,   // a conditional branch
+    CORE_F_BRANCH = 1u << 6, // any branch
+    CORE_F_RETURN = 1u << 7, // its target is known without a table
+    CORE_F_SERIAL = 1u << 8, // waits for all before it, and all after it for it
     CORE_F_256 = 1u << 9,    // vectors of 256 bits
     CORE_F_512 = 1u << 10,
 };
+#define CORE_SHAPES 32u // of the first five
 
 enum { CORE_SOURCES = 6, CORE_RESULTS = 4, CORE_ADDRESSES = 3 };
 
@@ -103,8 +105,8 @@ enum {
 
 struct core_store {
     uint64_t addr, data, committed; // in words of 8 bytes; cycles
-    uint32_t size;
     int32_t offset;
+    uint16_t size;
     uint8_t place;
 };
 
@@ -112,6 +114,8 @@ struct core {
     const struct core_machine *m;
     uint16_t ports[CORE_CLASSES][CORE_GROUPS]; // numbered by demand (core_init)
     uint16_t wide, micro_ops[CORE_CLASSES];
+    uint16_t shape[CORE_CLASSES][CORE_SHAPES]; // shape_of()
+    bool single[CORE_CLASSES];                 // of one micro-op
 
     // The front end: the cycle, and what it has delivered in it.
     uint64_t front, resteered;
@@ -149,7 +153,8 @@ struct core {
     uint32_t commits;
     bool committed_late; // it waited for its line
 
-    uint64_t retired; // 1/width cycles
+    uint64_t retired;       // whole cycles
+    uint32_t retired_parts; // and 1/width cycles
     uint64_t end;     // of the latest instruction's code
     uint16_t fuses;   // its
 

@@ -3,28 +3,6 @@
 // What a core's micro-ops and lines take for a time (units.h).
 #include "sim/units.h"
 
-#include "share/core.h"
-
-uint64_t units_port(struct units_ports *p, uint64_t t, uint32_t set)
-{
-    if (!set)
-        return t;
-    for (;; t++) {
-        uint64_t *e = &p->cycle[t % UNITS_CYCLES];
-        uint32_t free;
-
-        if (*e >> CORE_PORTS > t) // of a later cycle, which is kept
-            return t;
-        if (*e >> CORE_PORTS != t)
-            *e = t << CORE_PORTS;
-        free = set & ~(uint32_t)*e;
-        if (free) {
-            *e |= free & -free;
-            return t;
-        }
-    }
-}
-
 uint64_t units_path(struct units_path *p, uint32_t every, uint64_t t)
 {
     for (uint64_t slot = t / every;; slot++) {
@@ -41,15 +19,14 @@ uint64_t units_path(struct units_path *p, uint32_t every, uint64_t t)
 uint64_t units_buffer_free(const struct units_buffers *b, uint32_t most, uint64_t t)
 {
     for (;;) {
-        uint64_t first = UINT64_MAX;
+        uint64_t first = t;
         uint32_t taken = 0;
 
-        for (uint32_t i = 0; i < UNITS_BUFFERS; i++) {
-            if (b->from[i] > t || b->to[i] <= t)
+        for (uint32_t i = b->slot[0].earlier; i && b->slot[i].to > t; i = b->slot[i].earlier) {
+            if (b->slot[i].from > t)
                 continue;
             taken++;
-            if (b->to[i] < first)
-                first = b->to[i];
+            first = b->slot[i].to;
         }
         if (taken < most)
             return t;
@@ -57,11 +34,34 @@ uint64_t units_buffer_free(const struct units_buffers *b, uint32_t most, uint64_
     }
 }
 
+static void buffer_unlink(struct units_buffers *b, uint32_t i)
+{
+    uint8_t earlier = b->slot[i].earlier, later = b->slot[i].later;
+
+    b->slot[earlier].later = later;
+    b->slot[later].earlier = earlier;
+}
+
 void units_buffer_take(struct units_buffers *b, uint64_t from, uint64_t to)
 {
-    b->from[b->next] = from;
-    b->to[b->next] = to;
-    b->next = (b->next + 1) % UNITS_BUFFERS;
+    uint32_t i = b->next + 1, earlier = b->slot[0].earlier, later;
+
+    b->next = i % UNITS_BUFFERS;
+    if (b->slot[i].to) {
+        buffer_unlink(b, i);
+        earlier = b->slot[0].earlier;
+    }
+    b->slot[i].from = from;
+    b->slot[i].to = to;
+    if (!to) // it is never taken
+        return;
+    while (earlier && b->slot[earlier].to > to)
+        earlier = b->slot[earlier].earlier;
+    later = b->slot[earlier].later;
+    b->slot[i].earlier = (uint8_t)earlier;
+    b->slot[i].later = (uint8_t)later;
+    b->slot[earlier].later = (uint8_t)i;
+    b->slot[later].earlier = (uint8_t)i;
 }
 
 uint64_t units_first(uint64_t *free, uint32_t n, uint64_t t, uint64_t busy)

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "share/core.h"
+
 #define UNITS_CYCLES  16384u // of the ring of ports: far more than those of a full reorder buffer
 #define UNITS_LINES   4096u  // of the ring of a path
 #define UNITS_BUFFERS 128u
@@ -20,7 +22,25 @@ struct units_ports {
 };
 // The first cycle from t on in which a port of the set is free; takes the lowest one. An empty set:
 // t.
-uint64_t units_port(struct units_ports *p, uint64_t t, uint32_t set);
+static inline uint64_t units_port(struct units_ports *p, uint64_t t, uint32_t set)
+{
+    if (!set)
+        return t;
+    for (;; t++) {
+        uint64_t *e = &p->cycle[t % UNITS_CYCLES];
+        uint32_t free;
+
+        if (*e >> CORE_PORTS > t) // of a later cycle, which is kept
+            return t;
+        if (*e >> CORE_PORTS != t)
+            *e = t << CORE_PORTS;
+        free = set & ~(uint32_t)*e;
+        if (free) {
+            *e |= free & -free;
+            return t;
+        }
+    }
+}
 
 // A path on which a line takes `every` cycles.
 struct units_path {
@@ -29,9 +49,14 @@ struct units_path {
 // When a line that is requested at t begins.
 uint64_t units_path(struct units_path *p, uint32_t every, uint64_t t);
 
-// Buffers, each taken for an interval. Of the last UNITS_BUFFERS intervals.
+// Buffers, each taken for an interval. Of the last UNITS_BUFFERS intervals: those that have ended
+// are most of them, so they are kept in order of their ends. A list through slots, the latest end
+// first; slot 0 is its head.
 struct units_buffers {
-    uint64_t from[UNITS_BUFFERS], to[UNITS_BUFFERS];
+    struct {
+        uint64_t from, to; // to: 0 if it is not in the list
+        uint8_t earlier, later;
+    } slot[UNITS_BUFFERS + 1];
     uint32_t next;
 };
 // When fewer than `most` are taken, from t on.

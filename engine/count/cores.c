@@ -181,18 +181,28 @@ static void count_parts(struct thread *t, struct cores *c, const u64 parts[CORE_
     }
 }
 
+// Adds 0, too, where it is not to be predicted whether it is 0.
+static void add_cycles(struct thread *t, u32 counter, u64 n)
+{
+    t->misses[counter] += n;
+    if (tb_config.calls && n)
+        calls_counted(t, counter, n);
+}
+
 static void count_cycles(struct thread *t, struct cores *c, const u64 parts[CORE_CAUSES])
 {
-    u64 cycles[CORE_CAUSES], all = 0;
+    u64 cycles[CORE_CAUSES], all;
 
     core_cycles(c->core, parts, cycles);
-    for (u32 i = 0; i < CORE_CAUSES; i++) {
-        if (cycles[i])
-            calls_count(t, c->now.counter + 1 + i, cycles[i]);
+    all = cycles[CORE_BASE];
+    add_cycles(t, c->now.counter + 1 + CORE_BASE, all);
+    for (u32 i = CORE_BASE + 1; i < CORE_CAUSES; i++) {
+        if (!cycles[i])
+            continue;
+        calls_count(t, c->now.counter + 1 + i, cycles[i]);
         all += cycles[i];
     }
-    if (all)
-        calls_count(t, c->now.counter, all);
+    add_cycles(t, c->now.counter, all);
 }
 
 static void run(struct thread *t, struct cores *c)
