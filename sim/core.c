@@ -522,8 +522,7 @@ static void execute(struct core *c, struct flow *f)
             store(c, f, &e->ref[i]);
     if (f->op->flags & CORE_F_LOCKED) {
         issue(c, CORE_C_LOCK, f->done, UINT16_MAX);
-        f->done = max(max(f->done, f->written), c->retired) +
-                  c->m->cost[CORE_C_LOCK].latency;
+        f->done = max(max(f->done, f->written), c->retired) + c->m->cost[CORE_C_LOCK].latency;
     }
     if (f->op->flags & CORE_F_SERIAL) {
         f->done = max(max(f->done, f->written), c->retired + f->cost->latency);

@@ -155,8 +155,8 @@ struct core {
 
     uint64_t retired;       // whole cycles
     uint32_t retired_parts; // and 1/width cycles
-    uint64_t end;     // of the latest instruction's code
-    uint16_t fuses;   // its
+    uint64_t end;           // of the latest instruction's code
+    uint16_t fuses;         // its
 
     // core_cycles()
     int64_t owed[CORE_CAUSES];

@@ -16,52 +16,71 @@ uint64_t units_path(struct units_path *p, uint32_t every, uint64_t t)
     }
 }
 
-uint64_t units_buffer_free(const struct units_buffers *b, uint32_t most, uint64_t t)
+// How many in this list are later than t; *last: the slot of the last of them, or 0.
+static uint32_t buffers_after(const struct units_buffers *b, uint32_t list, uint64_t t,
+                              uint32_t *last)
 {
-    for (;;) {
-        uint64_t first = t;
-        uint32_t taken = 0;
+    uint32_t n = 0, i = b->slot[0].earlier[list];
 
-        for (uint32_t i = b->slot[0].earlier; i && b->slot[i].to > t; i = b->slot[i].earlier) {
-            if (b->slot[i].from > t)
-                continue;
-            taken++;
-            first = b->slot[i].to;
-        }
-        if (taken < most)
-            return t;
-        t = first;
-    }
+    for (; i && b->slot[i].at[list] > t; i = b->slot[i].earlier[list])
+        n++;
+    *last = b->slot[i].later[list];
+    return n;
 }
 
-static void buffer_unlink(struct units_buffers *b, uint32_t i)
+// As many are taken as will end and do not begin later. From end to end, until there are fewer.
+uint64_t units_buffer_free(const struct units_buffers *b, uint32_t most, uint64_t t)
 {
-    uint8_t earlier = b->slot[i].earlier, later = b->slot[i].later;
+    uint32_t from, to, taken = buffers_after(b, UNITS_TO, t, &to);
 
-    b->slot[earlier].later = later;
-    b->slot[later].earlier = earlier;
+    if (taken < most)
+        return t;
+    taken -= buffers_after(b, UNITS_FROM, t, &from);
+    while (taken >= most) {
+        t = b->slot[to].at[UNITS_TO];
+        for (; to && b->slot[to].at[UNITS_TO] <= t; to = b->slot[to].later[UNITS_TO])
+            taken--;
+        for (; from && b->slot[from].at[UNITS_FROM] <= t; from = b->slot[from].later[UNITS_FROM])
+            taken++;
+    }
+    return t;
+}
+
+static void buffer_unlink(struct units_buffers *b, uint32_t list, uint32_t i)
+{
+    uint8_t earlier = b->slot[i].earlier[list], later = b->slot[i].later[list];
+
+    b->slot[earlier].later[list] = later;
+    b->slot[later].earlier[list] = earlier;
+}
+
+static void buffer_link(struct units_buffers *b, uint32_t list, uint32_t i, uint64_t at)
+{
+    uint32_t earlier = b->slot[0].earlier[list], later;
+
+    while (earlier && b->slot[earlier].at[list] > at)
+        earlier = b->slot[earlier].earlier[list];
+    later = b->slot[earlier].later[list];
+    b->slot[i].at[list] = at;
+    b->slot[i].earlier[list] = (uint8_t)earlier;
+    b->slot[i].later[list] = (uint8_t)later;
+    b->slot[earlier].later[list] = b->slot[later].earlier[list] = (uint8_t)i;
 }
 
 void units_buffer_take(struct units_buffers *b, uint64_t from, uint64_t to)
 {
-    uint32_t i = b->next + 1, earlier = b->slot[0].earlier, later;
+    uint32_t i = b->next + 1;
 
     b->next = i % UNITS_BUFFERS;
-    if (b->slot[i].to) {
-        buffer_unlink(b, i);
-        earlier = b->slot[0].earlier;
+    if (b->slot[i].listed) {
+        buffer_unlink(b, UNITS_FROM, i);
+        buffer_unlink(b, UNITS_TO, i);
     }
-    b->slot[i].from = from;
-    b->slot[i].to = to;
-    if (!to) // it is never taken
+    b->slot[i].listed = from < to;
+    if (from >= to)
         return;
-    while (earlier && b->slot[earlier].to > to)
-        earlier = b->slot[earlier].earlier;
-    later = b->slot[earlier].later;
-    b->slot[i].earlier = (uint8_t)earlier;
-    b->slot[i].later = (uint8_t)later;
-    b->slot[earlier].later = (uint8_t)i;
-    b->slot[later].earlier = (uint8_t)i;
+    buffer_link(b, UNITS_FROM, i, from);
+    buffer_link(b, UNITS_TO, i, to);
 }
 
 uint64_t units_first(uint64_t *free, uint32_t n, uint64_t t, uint64_t busy)

@@ -49,13 +49,15 @@ struct units_path {
 // When a line that is requested at t begins.
 uint64_t units_path(struct units_path *p, uint32_t every, uint64_t t);
 
-// Buffers, each taken for an interval. Of the last UNITS_BUFFERS intervals: those that have ended
-// are most of them, so they are kept in order of their ends. A list through slots, the latest end
-// first; slot 0 is its head.
+// Buffers, each taken for an interval. Of the last UNITS_BUFFERS intervals, in lists by when they
+// begin and by when they end, the latest first: those that have ended are most of them. Slot 0 is
+// the head of both.
+enum { UNITS_FROM, UNITS_TO, UNITS_LISTS };
 struct units_buffers {
     struct {
-        uint64_t from, to; // to: 0 if it is not in the list
-        uint8_t earlier, later;
+        uint64_t at[UNITS_LISTS];
+        uint8_t earlier[UNITS_LISTS], later[UNITS_LISTS];
+        bool listed; // it is not empty
     } slot[UNITS_BUFFERS + 1];
     uint32_t next;
 };

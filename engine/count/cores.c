@@ -257,6 +257,7 @@ u32 cores_begin(struct thread *t, const struct cores_insn *i)
         begun = advance(t, c, i);
     if (tb_config.sampled && t->core_phase < CORES_RUN_IN)
         return begun;
+    __builtin_prefetch(t->misses + i->counter, 1); // of a large program, not in the host's L1
     c->now = *i;
     c->open = true;
     if (tb_config.sampled && t->core_phase == CORES_TIMED) {

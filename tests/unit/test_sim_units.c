@@ -60,6 +60,49 @@ static void test_buffers(void **state)
     assert_int_equal(units_buffer_free(&b, 1, 10), 40);
 }
 
+// The same by its definition: of the last UNITS_BUFFERS intervals.
+static uint64_t free_by_search(const uint64_t (*taken)[2], uint32_t n, uint32_t most, uint64_t t)
+{
+    for (;;) {
+        uint64_t first = UINT64_MAX;
+        uint32_t count = 0;
+
+        for (uint32_t i = n > UNITS_BUFFERS ? n - UNITS_BUFFERS : 0; i < n; i++) {
+            if (taken[i][0] > t || taken[i][1] <= t)
+                continue;
+            count++;
+            first = taken[i][1] < first ? taken[i][1] : first;
+        }
+        if (count < most)
+            return t;
+        t = first;
+    }
+}
+
+// More intervals than it keeps, not in the order of time, some empty, many with the same end.
+static void test_buffers_replaced(void **state)
+{
+    static struct units_buffers b;
+    static uint64_t taken[2000][2];
+    uint32_t r = 1;
+
+    (void)state;
+    for (uint32_t n = 0; n < 2000; n++) {
+        uint64_t t = n * 3;
+
+        r = r * 1103515245 + 12345;
+        taken[n][0] = t + r % 64;
+        taken[n][1] = n % 50 == 0 ? 0 : taken[n][0] + (r >> 16) % 200;
+        units_buffer_take(&b, taken[n][0], taken[n][1]);
+        for (uint64_t at = t > 100 ? t - 100 : 0; at < t + 300; at += 23) {
+            uint32_t most = 1 + (r >> 8) % 40;
+
+            assert_int_equal(units_buffer_free(&b, most, at),
+                             free_by_search(taken, n + 1, most, at));
+        }
+    }
+}
+
 static void test_first(void **state)
 {
     uint64_t unit[2] = { 0 };
@@ -90,8 +133,9 @@ static void test_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ports), cmocka_unit_test(test_path),  cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_first), cmocka_unit_test(test_known),
+        cmocka_unit_test(test_ports),   cmocka_unit_test(test_path),
+        cmocka_unit_test(test_buffers), cmocka_unit_test(test_buffers_replaced),
+        cmocka_unit_test(test_first),   cmocka_unit_test(test_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
