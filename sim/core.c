@@ -35,6 +35,20 @@ static uint64_t min(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+// Adds micro-ops to those of a cycle, which is full from `full` on: by how many cycles that is more.
+// The first one without a branch, since it is not to be predicted.
+static uint64_t cycles_full(uint32_t *used, uint32_t n, uint32_t width, uint32_t full)
+{
+    uint64_t cycles;
+
+    *used += n;
+    cycles = *used >= full;
+    *used -= width & -(uint32_t)cycles;
+    for (; *used >= full; *used -= width)
+        cycles++;
+    return cycles;
+}
+
 // ---- The machine ----
 
 // Ports by the classes that can use them: a micro-op takes the one of its ports that fewest want.
@@ -335,9 +349,7 @@ static void allocate(struct core *c, struct flow *f)
     uint64_t full;
 
     wait_for_space(c, f);
-    c->alloc_used += f->slots;
-    for (; c->alloc_used > m->width; c->alloc_used -= m->width)
-        c->alloc++;
+    c->alloc += cycles_full(&c->alloc_used, f->slots, m->width, m->width + 1u);
     if (!f->free)
         wait_for_scheduler(c, f);
     c->queue[c->queue_next++ % CORE_QUEUE] = c->alloc;
@@ -366,16 +378,13 @@ static uint32_t allowed(uint16_t set, uint16_t ports)
     return set & ports ? set & ports : set;
 }
 
-// The micro-ops of a class, whose operands are there at t: the cycle of the first.
-static uint64_t issue(struct core *c, uint32_t class, uint64_t t, uint16_t ports)
+static uint64_t issue_many(struct core *c, uint32_t class, uint64_t t, uint16_t ports)
 {
     const struct core_uops *group = c->m->cost[class].group;
     uint64_t first = t;
 
-    if (c->single[class])
-        return units_port(&c->port, t, allowed(c->ports[class][0], ports));
     for (uint32_t g = 0; g < CORE_GROUPS; g++) {
-        uint16_t set = allowed(c->ports[class][g], ports);
+        uint32_t set = allowed(c->ports[class][g], ports);
 
         for (uint32_t i = 0; i < group[g].n; i++) {
             uint64_t at = units_port(&c->port, t, set);
@@ -385,6 +394,14 @@ static uint64_t issue(struct core *c, uint32_t class, uint64_t t, uint16_t ports
         }
     }
     return first;
+}
+
+// The micro-ops of a class, whose operands are there at t: the cycle of the first.
+static inline uint64_t issue(struct core *c, uint32_t class, uint64_t t, uint16_t ports)
+{
+    if (c->single[class])
+        return units_port(&c->port, t, allowed(c->ports[class][0], ports));
+    return issue_many(c, class, t, ports);
 }
 
 // A unit that takes another operation only after `busy` cycles; wider vectors take it longer.
@@ -582,11 +599,7 @@ static void retire(struct core *c, struct flow *f, uint64_t parts[CORE_CAUSES])
     for (uint32_t i = 0; i < CORE_CAUSES; i++)
         parts[i] = 0;
     parts[CORE_BASE] = f->slots;
-    c->retired_parts += f->slots;
-    while (c->retired_parts >= width) {
-        c->retired_parts -= (uint32_t)width;
-        c->retired++;
-    }
+    c->retired += cycles_full(&c->retired_parts, f->slots, (uint32_t)width, (uint32_t)width);
     if (end > c->retired) {
         left = (end - c->retired) * width - c->retired_parts;
         c->retired = end;
@@ -701,11 +714,22 @@ static uint64_t cycles_of(struct core *c, uint32_t cause, uint64_t parts)
 
 void core_cycles(struct core *c, const uint64_t parts[CORE_CAUSES], uint64_t cycles[CORE_CAUSES])
 {
+    uint64_t others = c->due_now;
+
     // one cycle at most
     if (c->owed[CORE_BASE] + (int64_t)parts[CORE_BASE] - c->due[CORE_BASE] < c->m->width)
         cycles[CORE_BASE] = base_cycle(c, parts[CORE_BASE]);
     else
         cycles[CORE_BASE] = cycles_of(c, CORE_BASE, parts[CORE_BASE]);
-    for (uint32_t i = CORE_BASE + 1; i < CORE_CAUSES; i++)
+    for (uint32_t i = CORE_BASE + 1; i < CORE_CAUSES; i++) {
+        others |= parts[i];
+        cycles[i] = 0;
+    }
+    if (!others)
+        return;
+    c->due_now = false;
+    for (uint32_t i = CORE_BASE + 1; i < CORE_CAUSES; i++) {
         cycles[i] = cycles_of(c, i, parts[i]);
+        c->due_now |= c->owed[i] >= (int64_t)c->due[i];
+    }
 }

@@ -161,6 +161,7 @@ struct core {
     // core_cycles()
     int64_t owed[CORE_CAUSES];
     uint32_t due[CORE_CAUSES], random;
+    bool due_now; // one that is not of useful work: the next instruction gets a cycle of it
 };
 
 // A core that has executed nothing, in zeroed memory. Keeps m.
