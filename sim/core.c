@@ -35,8 +35,8 @@ static uint64_t min(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-// Adds micro-ops to those of a cycle, which is full from `full` on: by how many cycles that is more.
-// The first one without a branch, since it is not to be predicted.
+// Adds micro-ops to those of a cycle, which is full from `full` on. Returns how many cycles later
+// that is; the first one without a branch, since it is not to be predicted.
 static uint64_t cycles_full(uint32_t *used, uint32_t n, uint32_t width, uint32_t full)
 {
     uint64_t cycles;
