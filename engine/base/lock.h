@@ -41,6 +41,17 @@ static inline bool lock_take_within(struct lock *l, const struct k_timespec *tim
     return true;
 }
 
+// Of a lock whose holder may have been killed, where is_orphan (NULL: it cannot) then says so: it is
+// free, and what it guards is as the holder left it.
+static inline void lock_take_of_dead(struct lock *l, bool (*is_orphan)(void))
+{
+    const struct k_timespec check = { 0, 100000000 }; // between two questions
+
+    while (!lock_take_within(l, &check))
+        if (is_orphan && is_orphan())
+            __atomic_store_n(&l->w, 0, __ATOMIC_RELAXED);
+}
+
 static inline void lock_drop(struct lock *l)
 {
     if (__atomic_exchange_n(&l->w, 0, __ATOMIC_RELEASE) == 2)

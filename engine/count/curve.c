@@ -16,7 +16,6 @@
 #define FAR_RATE 8u     // of a thread's stacks for large sizes, at the beginning
 #define FAR_MAX  8192u  // lines of these
 #define LL_MAX   32768u // of that of LL, which also counts distinct lines
-#define CHECK_NS 100000000
 
 _Static_assert(SPOOL_CURVE_SIZES == SIM_CURVE_SIZES, "a counter for each");
 
@@ -172,11 +171,7 @@ void curve_fetch(struct thread *t, u64 pc, u32 len)
 // Its holder may have been killed.
 static void take_lock(void)
 {
-    struct k_timespec check = { 0, CHECK_NS };
-
-    while (!lock_take_within(&all.lock, &check))
-        if (curve_is_orphan && curve_is_orphan())
-            curve_forget_lock();
+    lock_take_of_dead(&all.lock, curve_is_orphan);
 }
 
 static void halve(u64 *lines)

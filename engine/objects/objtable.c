@@ -28,9 +28,11 @@ void (*objtable_record)(struct thread *t, u64 now);
 
 // ---- Time ----
 
+bool (*objtable_is_orphan)(void);
+
 void objtable_lock(void)
 {
-    lock_take(&table.lock);
+    lock_take_of_dead(&table.lock, objtable_is_orphan);
 }
 
 void objtable_unlock(void)

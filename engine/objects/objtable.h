@@ -13,6 +13,8 @@
 void objtable_init(void);
 
 void objtable_lock(void);
+// As ll_is_orphan: its holder may have been killed.
+extern bool (*objtable_is_orphan)(void);
 void objtable_unlock(void);
 // Its holder is dead.
 void objtable_forget_lock(void);

@@ -21,6 +21,7 @@
 #include "engine/count/curve.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
+#include "engine/objects/objtable.h"
 #include "engine/replay/autotune.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/routine.h"
@@ -194,7 +195,7 @@ static bool is_gone(void)
     return sys_call5(SYS_ppoll, (u64)&p, 1, (u64)&now, 0, 0) == 1;
 }
 
-// ll_is_orphan, curve_is_orphan
+// ll_is_orphan, curve_is_orphan, objtable_is_orphan
 static bool is_orphan(void)
 {
     return sys_gettid() == (s32)__atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) && is_gone();
@@ -341,7 +342,7 @@ static void run(void)
 
 void replayer_init(void)
 {
-    ll_is_orphan = curve_is_orphan = is_orphan;
+    ll_is_orphan = curve_is_orphan = objtable_is_orphan = is_orphan;
     if (tb_config.replayer)
         spool->owner = spooler_counters(2) + 1; // 0: none
 }

@@ -216,6 +216,29 @@ static void sites(void **state)
     assert_int_equal(p.site[1], 100);
 }
 
+static u32 asked;
+
+static bool is_orphan(void)
+{
+    return ++asked == 2;
+}
+
+// The lock's holder was killed: a survivor asks from time to time, and takes it.
+static void orphaned(void **state)
+{
+    (void)state;
+    objtable_is_orphan = is_orphan;
+    objtable_lock();
+    assert_int_equal(asked, 0);
+    objtable_lock(); // of the dead
+    assert_int_equal(asked, 2);
+    objtable_unlock();
+    objtable_lock();
+    objtable_unlock();
+    assert_int_equal(asked, 2);
+    objtable_is_orphan = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +248,7 @@ int main(void)
         cmocka_unit_test(full),
         cmocka_unit_test(times),
         cmocka_unit_test(sites),
+        cmocka_unit_test(orphaned),
     };
 
     header.data.callers = 3;

@@ -112,6 +112,7 @@ static struct {
 
 bool (*ll_is_orphan)(void);
 bool (*curve_is_orphan)(void);
+bool (*objtable_is_orphan)(void);
 static u32 beside[2], to_help, asks; // ll_beside(), by what it was told; ll_help(); ll_ask()
 
 void ll_beside(struct thread *of, bool split)
