@@ -383,7 +383,7 @@ static const struct option rows[] = {
       "the instructions that a machine's core times: the first ones; then a window of each "
       "INTERVAL (at first of a tenth of what has been executed), before which it runs in, and "
       "before that the predictor learns "
-      "[1000000,1000000,10000,2000,200000]",
+      "[1000000,2000000,10000,2000,200000]",
       OPTION_CALL, OPTION_DEBUG, FIELD(sampling), .call = sampling },
     { "--dump-counts", "=FILE",
       "write the executions of every instruction address (%p, %q{VAR}, %%)",

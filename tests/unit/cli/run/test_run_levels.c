@@ -44,7 +44,7 @@ static void test_levels_guest(void **state)
                "62,914,560 B, 15-way, 64 B lines");
     assert_true(o.flags == (SPOOL_F_CACHE_SIM | SPOOL_F_L2 | SPOOL_F_TLB | SPOOL_F_PREFETCH |
                             SPOOL_F_CORE | SPOOL_F_BRANCH_SIM | SPOOL_F_PREDICTOR));
-    assert_int_equal(o.sampling.interval, 1000000);
+    assert_int_equal(o.sampling.interval, 2000000);
     assert_int_equal(o.caches.i1.g.size, 32768);
     assert_int_equal(o.caches.d1.g.size, 49152);
     assert_int_equal(o.caches.ll.g.size, 62914560);
