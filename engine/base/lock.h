@@ -41,8 +41,8 @@ static inline bool lock_take_within(struct lock *l, const struct k_timespec *tim
     return true;
 }
 
-// Of a lock whose holder may have been killed, where is_orphan (NULL: it cannot) then says so: it is
-// free, and what it guards is as the holder left it.
+// Of a lock whose holder may have been killed, where is_orphan (NULL: it cannot) then says so: it
+// is free, and what it guards is as the holder left it.
 static inline void lock_take_of_dead(struct lock *l, bool (*is_orphan)(void))
 {
     const struct k_timespec check = { 0, 100000000 }; // between two questions
