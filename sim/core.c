@@ -241,7 +241,8 @@ static void another_line(struct core *c, uint64_t line)
 void core_learn_line(struct core *c, uint64_t addr)
 {
     if (addr / CORE_LINE != c->line)
-        c->decoding = !is_cached(c, addr / CORE_LINE);
+        is_cached(c, addr / CORE_LINE);
+    c->decoding = false; // nothing waits for it; a fetch that is learnt twice changes nothing
 }
 
 // c->front: the cycle in which its micro-ops are in the queue.
