@@ -77,7 +77,7 @@ static u64 all(void)
     return n;
 }
 
-static void read(u64 n)
+static void load(u64 n)
 {
     curve_data(&one, n * 64 + 8, 8, false);
 }
@@ -99,16 +99,16 @@ static void test_sizes(void **state)
 {
     (void)state;
     begin(0);
-    read(line[0]);
+    load(line[0]);
     assert_int_equal(told(SPOOL_CURVE_READ, SPOOL_CURVE_SMALL, SIM_CURVE_SIZES), WEIGHT);
     assert_int_equal(told(SPOOL_CURVE_READ, SPOOL_CURVE_LARGE, SIM_CURVE_SIZES), 256);
-    read(line[0]);
-    read(line[1]);
-    read(line[0]); // of the sample for large sizes: 256 lines, 16 KiB
+    load(line[0]);
+    load(line[1]);
+    load(line[0]); // of the sample for large sizes: 256 lines, 16 KiB
     assert_int_equal(told(SPOOL_CURVE_READ, SPOOL_CURVE_LARGE, 5), 256);
     assert_int_equal(all(), 2 * (WEIGHT + 256) + 256);
-    read(line[2]);
-    read(line[1]);
+    load(line[2]);
+    load(line[1]);
     assert_int_equal(told(SPOOL_CURVE_READ, SPOOL_CURVE_SMALL, 1), WEIGHT);
     assert_int_equal(told(SPOOL_CURVE_READ, SPOOL_CURVE_LARGE, 7), 256); // 512 lines: 32 KiB miss
     assert_int_equal(told(SPOOL_CURVE_READ, SPOOL_CURVE_SMALL, SIM_CURVE_SIZES), 3 * WEIGHT);
@@ -122,7 +122,7 @@ static void test_others(void **state)
     begin(0);
     while (curve_samples(n))
         n++;
-    read(n);
+    load(n);
     curve_fetch(&one, n * 64, 4);
     curve_data_missed(&one, n * 64, 4, true);
     assert_int_equal(all(), 0);
@@ -158,7 +158,7 @@ static void test_threads(void **state)
 {
     (void)state;
     begin(0);
-    read(line[0]);
+    load(line[0]);
     curve_data(&two, line[0] * 64, 4, false);
     counts = counted[1];
     assert_int_equal(told(SPOOL_CURVE_READ, SPOOL_CURVE_SMALL, SIM_CURVE_SIZES), WEIGHT);
@@ -183,7 +183,7 @@ static void test_growth(void **state)
     begin(0);
     assert_int_equal(c->interval, SPOOL_CURVE_INTERVAL);
     for (u64 i = 0; i < each; i++)
-        read(line[0]);
+        load(line[0]);
     curve_data_missed(&one, line[0] * 64, 4, false); // the first of interval 1
     assert_int_equal(c->refs, SPOOL_CURVE_INTERVAL);
     curve_fetch_missed(&one, line[1] * 64, 4);
@@ -193,7 +193,7 @@ static void test_growth(void **state)
     curve_data_missed(&one, line[0] * 64, 4, false); // is not new
     assert_int_equal(c->lines[0][1], WEIGHT);
     for (u64 i = 0; i < each * (SPOOL_CURVE_POINTS - 1); i++)
-        read(line[0]);
+        load(line[0]);
     curve_data_missed(&one, line[2] * 64, 4, false); // interval 512 becomes 256
     assert_int_equal(c->interval, 2 * SPOOL_CURVE_INTERVAL);
     assert_int_equal(c->lines[0][0], WEIGHT);
@@ -217,7 +217,7 @@ static void test_serial(void **state)
 {
     (void)state;
     begin(SPOOL_F_SERIALIZE);
-    read(line[0]);
+    load(line[0]);
     curve_data(&two, line[1] * 64, 4, false);
     curve_data(&two, line[2] * 64, 4, false);
     curve_data(&two, line[0] * 64, 4, false);
