@@ -20,6 +20,8 @@ enum { RUN_FD_MIN = 10 };
 
 // A copy of a descriptor, not below RUN_FD_MIN unless the limit is; -1 with errno.
 int run_fd_copy(int fd);
+// Ends the process with UTIL_USAGE: the limit on open files has left none for `what`.
+_Noreturn void run_die_descriptors(const char *what);
 
 // One cache, given or detected.
 struct run_cache {

@@ -202,6 +202,8 @@ static char *check(const char *path, int depth)
                          "expects, so it is not profiled; a copy without them can be",
                          path);
     fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == EMFILE)
+        run_die_descriptors("program");
     if (fd < 0)
         return xasprintf("%s: cannot be read (%s); a program must be readable to be profiled", path,
                          strerror(errno));

@@ -121,10 +121,12 @@ static void put_machine(struct text *t, const struct machine *m, const struct sp
     }
 }
 
-static _Noreturn void die_descriptors(void)
+_Noreturn void run_die_descriptors(const char *what)
 {
-    die(UTIL_USAGE, "no descriptor is free for the spool: the limit on open files (ulimit -n) is "
-                    "too low; `ulimit -n 64` is enough");
+    die(UTIL_USAGE,
+        "no descriptor is free for the %s: the limit on open files (ulimit -n) is too low; "
+        "`ulimit -n 64` is enough",
+        what);
 }
 
 int run_fd_copy(int fd)
@@ -143,7 +145,7 @@ static int fd_high(int fd)
     int high = run_fd_copy(fd);
 
     if (high < 0)
-        die_descriptors();
+        run_die_descriptors("spool");
     close(fd);
     return high;
 }

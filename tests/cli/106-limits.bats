@@ -33,7 +33,7 @@ limited() { # LIMIT ARGUMENTS...
     # Who may raise hard limits (CAP_SYS_RESOURCE, bit 24) raises this one.
     (((0x$(awk '/^CapEff/ { print $2 }' /proc/self/status) >> 24 & 1) == 0)) ||
         skip "this user may raise hard limits"
-    for n in 8 11 12; do # from 10 on is where the spool's descriptor goes, if there is space
+    for n in 7 8 9 10 11 12; do # from 10 on is where the spool's descriptor goes, if there is space
         limited "-n $n" run -q -o out /bin/true
         [ "$status" = 0 ]
         same "$messages" "==PID== the profile is not written: the program's own limit on open files \
@@ -52,6 +52,22 @@ limited() { # LIMIT ARGUMENTS...
     [ "$status" = 125 ]
     same "$messages" "==PID== no descriptor is free for the spool: the limit on open files \
 (ulimit -n) is too low; \`ulimit -n 64\` is enough"
+}
+
+@test "too few descriptors to read the program: the limit is named, not the program" {
+    printf '#!/bin/sh\nexit 3\n' > script
+    chmod +x script
+    # 3: for nothing but the standard streams; 4: for the program, but not for its interpreter too.
+    for n in 3 4; do
+        for prog in /bin/true ./script; do
+            limited "-n $n" run -q -o out $prog
+            [ "$status" = 2 ]
+            same "$messages" "quern: no descriptor is free for the program: the limit on open files \
+(ulimit -n) is too low; \`ulimit -n 64\` is enough"
+            same "$(< stdout)" ""
+            same "$(ls | grep -E 'spool|out')" stdout
+        done
+    done
 }
 
 @test "too few descriptors for the spool: the limit is named" {
