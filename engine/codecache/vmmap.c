@@ -465,3 +465,20 @@ u32 vmmap_spool_map(u64 addr)
     } while (!has);
     return index;
 }
+
+bool vmmap_unseen_file(u64 addr, struct vmmap_file *out)
+{
+    struct vmmapfile_line l;
+    struct vmmap_entry *e;
+    bool unseen = false;
+
+    lock_take(&vmmap_lock);
+    e = vmmapset_find(&map, addr);
+    if (e && !e->map_plus_one && (e->prot & PROT_EXEC) && !(e->flags & VMMAP_ANON) &&
+        vmmapfile_at(addr, &l)) {
+        copy_line(out, &l);
+        unseen = is_of_file(out) && !modules_known(&out->line);
+    }
+    lock_drop(&vmmap_lock);
+    return unseen;
+}

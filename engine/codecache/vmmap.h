@@ -59,9 +59,12 @@ struct vmmap_file {
 bool vmmap_next_file(u64 *at, u64 end, struct vmmap_file *out);
 void vmmap_hold_file(struct vmmap_file *file, const struct modules_found *found);
 
-// Index of the spool_map record for the mapping that holds addr, made at the first request.
-// @holds(translation lock)
+// Index of the spool_map record for the mapping that holds addr, made at the first request. That
+// may look up a file, and so wait for a file system, which another thread may serve: before the
+// translation lock is taken for the first block of a mapping, the caller asks vmmap_unseen_file().
 u32 vmmap_spool_map(u64 addr);
+// Whether vmmap_spool_map() would look up the file of executable code at addr: *out is that file.
+bool vmmap_unseen_file(u64 addr, struct vmmap_file *out);
 
 // The highest gap of `len` bytes below `top`, as far as is known here, outside the engine's ranges;
 // 0: there is none.

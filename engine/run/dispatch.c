@@ -14,6 +14,7 @@
 #include "engine/codecache/gate.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
+#include "engine/codecache/modules.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/helpers.h"
@@ -97,12 +98,33 @@ static void fetch_fault(struct thread *t, u64 addr)
                   mapped || kernel ? 0x15 : 0x14);
 }
 
+// The record of a mapping is made with its first block. If its file is not held, because it cannot
+// be, it is looked up for that: here and not in the translator, whose lock other threads wait for.
+// As in keep_files() of syscalls/memory.c the first look is what takes long.
+// False: there is none to look up. True: the translation lock has been given up meanwhile.
+static __attribute__((noinline)) bool look_up_file(struct thread *t)
+{
+    struct vmmap_file file;
+    struct modules_found found;
+
+    if (!vmmap_unseen_file(t->pc, &file))
+        return false;
+    tcache_unlock();
+    stopworld_blocking_begin(t);
+    modules_look(&file.line, file.deleted, &found);
+    modules_looked(&found);
+    stopworld_blocking_end(t);
+    vmmap_spool_map(t->pc);
+    return true;
+}
+
 // The fragment for t->pc, with the translation lock held. NULL when a signal is to be delivered
 // first.
 static struct fragment *find(struct thread *t)
 {
     struct fragment *f;
     u64 fault = TRANSLATE_NO_FAULT;
+    bool looked = false;
 
     if (UNLIKELY(!is_canonical(t->pc))) {
         // DIFFERS: natively the branch itself raises this, here rip is what it branched to
@@ -115,6 +137,11 @@ static struct fragment *find(struct thread *t)
         f = tcache_lookup(t->pc);
         if (f)
             return f; // with the lock
+        if (tb_config.counts && !looked) {
+            looked = true;
+            if (look_up_file(t))
+                continue;
+        }
         if (flush_is_due()) {
             tcache_unlock();
             flush(t);

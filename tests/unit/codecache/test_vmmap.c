@@ -640,6 +640,47 @@ static void test_looked_up(void **state)
     assert_false(waits_for_look);
 }
 
+// A mapping has a file to be looked up while it has no record, if it is executable and of a file,
+// and modules.c does not know that file.
+static void test_unseen(void **state)
+{
+    struct vmmap_file file;
+
+    (void)state;
+    kernel_has(CLIENT, CLIENT + 0x1000, READ | EXEC, 5, "/lib/x.so (deleted)");
+    kernel_has(CLIENT + 0x1000, CLIENT + 0x2000, READ, 5, "/lib/x.so");
+    kernel_has(CLIENT + 0x2000, CLIENT + 0x3000, READ | EXEC, 0, "");
+    kernel_has(CLIENT + 0x3000, CLIENT + 0x4000, READ | EXEC, 0, "[vdso]");
+    vmmap_add(CLIENT, CLIENT + 0x1000, READ | EXEC, 0);
+    vmmap_add(CLIENT + 0x1000, CLIENT + 0x2000, READ, 0);
+    vmmap_add(CLIENT + 0x2000, CLIENT + 0x3000, READ | EXEC, VMMAP_ANON);
+    vmmap_add(CLIENT + 0x3000, CLIENT + 0x4000, READ | EXEC, 0);
+    assert_true(vmmap_unseen_file(CLIENT, &file));
+    assert_int_equal(file.line.ino, 5);
+    assert_true(file.deleted);
+    assert_string_equal(file.line.path, "/lib/x.so");
+    assert_int_equal(asked, 1);
+    assert_false(vmmap_unseen_file(CLIENT + 0x1000, &file));
+    assert_false(vmmap_unseen_file(CLIENT + 0x2000, &file));
+    assert_false(vmmap_unseen_file(CLIENT + 0x4000, &file));
+    assert_int_equal(asked, 1);
+    assert_false(vmmap_unseen_file(CLIENT + 0x3000, &file));
+    known = true;
+    assert_false(vmmap_unseen_file(CLIENT, &file));
+    known = false;
+    vmmap_spool_map(CLIENT);
+    asked = 0;
+    assert_false(vmmap_unseen_file(CLIENT, &file));
+    assert_int_equal(asked, 0); // the kernel is not asked for each block
+    vmmap_add(CLIENT, CLIENT + 0x1000, READ | EXEC, 0); // another mapping
+    assert_true(vmmap_unseen_file(CLIENT, &file));
+    other = want;
+    other_waits = false;
+    vmmap_unseen_file(CLIENT, &file);
+    assert_true(other_waits);
+    waiter_end();
+}
+
 // One thread at a time uses the set and the kernel's buffer.
 static void test_locked(void **state)
 {
@@ -685,6 +726,7 @@ int main(void)
         cmocka_unit_test_setup(test_learn, setup),      cmocka_unit_test_setup(test_records, setup),
         cmocka_unit_test_setup(test_one_record, setup), cmocka_unit_test_setup(test_times, setup),
         cmocka_unit_test_setup(test_looked_up, setup),  cmocka_unit_test_setup(test_locked, setup),
+        cmocka_unit_test_setup(test_unseen, setup),
     };
 
     return cmocka_run_group_tests_name("codecache/vmmap", tests, NULL, NULL);

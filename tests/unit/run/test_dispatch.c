@@ -17,6 +17,7 @@
 #include "engine/codecache/gate.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
+#include "engine/codecache/modules.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/helpers.h"
@@ -378,6 +379,54 @@ bool vmmap_find(u64 addr, struct vmmap_info *out)
     return mapped;
 }
 
+static u64 unseen;         // the mapping at this address has a file to be looked up
+static void (*meanwhile)(void); // what another thread does then
+
+bool vmmap_unseen_file(u64 addr, struct vmmap_file *out)
+{
+    out->line.start = unseen;
+    out->deleted = true;
+    return addr == unseen;
+}
+
+void modules_look(struct vmmapfile_line *l, bool deleted, struct modules_found *out)
+{
+    assert_int_equal(locked, 0);
+    assert_true(deleted);
+    assert_int_equal(l->start, unseen);
+    out->fd = 17;
+    note('L');
+    if (meanwhile)
+        meanwhile();
+}
+
+void modules_looked(struct modules_found *found)
+{
+    assert_int_equal(found->fd, 17);
+    note('C');
+}
+
+void stopworld_blocking_begin(struct thread *t)
+{
+    (void)t;
+    assert_int_equal(locked, 0);
+    note('(');
+}
+
+void stopworld_blocking_end(struct thread *t)
+{
+    (void)t;
+    note(')');
+}
+
+u32 vmmap_spool_map(u64 addr)
+{
+    assert_int_equal(locked, 0);
+    assert_int_equal(addr, unseen);
+    note('m');
+    return 0;
+}
+
 static bool vsyscall_page, no_entry;
 
 bool vmmap_has_vsyscall(void)
@@ -560,6 +609,9 @@ static int setup(void **state)
     locked = 0;
     full = 0;
     fault_at = 0;
+    unseen = 0;
+    meanwhile = NULL;
+    tb_config.counts = false;
     fault_kills = mapped = vsyscall_page = no_entry = false;
     edge_id = partial_block = partial_insn = 0;
     cpu.address_bits = 48;
@@ -619,6 +671,42 @@ static void test_run(void **state)
     assert_string_equal(asked, "tb");
     assert_null(linked_from);
     assert_null(filled);
+}
+
+static void translated_meanwhile(void)
+{
+    known[1] = true;
+}
+
+// The file of a mapping's first block is looked up before the translation lock is taken for good,
+// once, and only where blocks are recorded.
+static void test_file(void **state)
+{
+    (void)state;
+    tb_config.counts = true;
+    unseen = 0x401000;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    check_entered(0);
+    assert_string_equal(asked, "(LC)mtb");
+    assert_int_equal(go(STUB_COUNT), ENTERED); // known now
+    assert_string_equal(asked, "(LC)mtb");
+    memset(asked, 0, sizeof(asked));
+    t->pc = unseen = 0x401010;
+    meanwhile = translated_meanwhile;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    check_entered(1);
+    assert_string_equal(asked, "(LC)m");
+    memset(asked, 0, sizeof(asked));
+    meanwhile = NULL;
+    t->pc = unseen = 0x401020;
+    full = 1;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_string_equal(asked, "(LC)mtsdflrtb");
+    memset(asked, 0, sizeof(asked));
+    tb_config.counts = false;
+    t->pc = unseen = 0x401030;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_string_equal(asked, "tb");
 }
 
 static void test_exit(void **state)
@@ -1003,6 +1091,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_run, setup),
+        cmocka_unit_test_setup(test_file, setup),
         cmocka_unit_test_setup(test_exit, setup),
         cmocka_unit_test_setup(test_look, setup),
         cmocka_unit_test_setup(test_watched, setup),
