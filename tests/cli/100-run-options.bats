@@ -145,7 +145,9 @@ lists them" \
     quern run -q -o one true
     quern run -q -o=two true
     quern run -q --cachegrind-out-file=no -o three true
-    [ -s one ] && [ -s two ] && [ -s three ]
+    [ -s one ]
+    [ -s two ]
+    [ -s three ]
     [ ! -e no ]
 }
 

@@ -100,7 +100,8 @@ be profiled" ./prog
 
 @test "a truncated ELF file" {
     make_prog
-    head -c 30 prog > cut && chmod +x cut
+    head -c 30 prog > cut
+    chmod +x cut
     refused 126 "./cut: a truncated ELF file: the header ends after 30 bytes" ./cut
     head -c 60 prog > cut
     refused 126 "./cut: a truncated ELF file: the header ends after 60 bytes" ./cut

@@ -547,7 +547,8 @@ summary: 42" ]]
     sed -i '1i stderr own' script
     "$QUERN" run --cache-sim=no -o out ./prog 2>&-
     same "$(< out)" "$(< whole)"
-    [ -e own ] && [ ! -s own ]
+    [ -e own ]
+    [ ! -s own ]
 }
 
 @test "the vDSO's functions have its names" {

@@ -53,7 +53,8 @@ spool, or where -o FILE says"
     quern recover -q --keep -o second "$spool"
     [ "$status" = 0 ]
     same "$output$messages" ""
-    [ -e "$spool" ] && [ ! -e elsewhere ]
+    [ -e "$spool" ]
+    [ ! -e elsewhere ]
     mkdir elsewhere
     quern recover -q "./$spool"
     [ "$status" = 0 ]
@@ -244,7 +245,8 @@ quern that made it"
     [ "$status" = 2 ]
     same "$output$messages" "quern: quern.spool.PIDx: not a spool of quern
 quern: quern.spool.x: not a spool of quern"
-    [ -e quern.spool.x ] && [ -e quern.spool.1x ]
+    [ -e quern.spool.x ]
+    [ -e quern.spool.1x ]
     quern recover quern.spool.$gone.3
     [ "$status" = 2 ]
     same "$messages" "quern: quern.spool.PID.3: not a spool of quern"
@@ -279,7 +281,8 @@ with open(sys.argv[1], "r+b") as f:
     [ "$status" = 2 ]
     same "$(< stderr)" "quern: $spool: not a spool of quern"
     same "$(< stdout)" ""
-    [ -e "$spool" ] && [ ! -e cachegrind.out.${spool##*.} ]
+    [ -e "$spool" ]
+    [ ! -e cachegrind.out.${spool##*.} ]
 }
 
 @test "a spool that is being finished, and one that vanishes" {

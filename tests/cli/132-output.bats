@@ -94,7 +94,9 @@ kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
     ln -s loop loop
     quern run -q --cache-sim=no -o one ./prog
     same "$messages" ""
-    [ -L one ] && [ -L there/two ] && [ ! -L three ]
+    [ -L one ]
+    [ -L there/two ]
+    [ ! -L three ]
     same "$(tail -n 1 three)" "summary: 42"
     quern run -q --cache-sim=no -o loop ./prog
     [[ "$messages" == "quern: $PWD/loop: cannot be written: Too many levels of symbolic links"* ]]

@@ -80,7 +80,8 @@ summary: 2006 1000"
     dec=$(awk '/^7 /{ print $2 }' out)
     jnz=$(awk '/^8 /{ print $2 }' out)
     [ "$dec" -gt 100000 ]
-    [ $((dec - jnz)) -ge 0 ] && [ $((dec - jnz)) -le 1 ]
+    [ $((dec - jnz)) -ge 0 ]
+    [ $((dec - jnz)) -le 1 ]
     [ ! -e quern.spool.$pid ]
 }
 
@@ -219,7 +220,8 @@ END
         # of the record that was just being made and the one that was just being replayed it is not
         # known: a round each, in superblocks as many as these have blocks
         case $how in *--no-superblocks) known=2;; *) known=28;; esac
-        [ $((loads - misses)) -ge 0 ] && [ $((loads - misses)) -le $known ]
+        [ $((loads - misses)) -ge 0 ]
+        [ $((loads - misses)) -le $known ]
         rm out
     done
 }

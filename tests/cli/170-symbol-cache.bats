@@ -156,7 +156,8 @@ changed() {
     real
     "$QUERN" run -q --cache-sim=no --symbol-cache=no -o without /bin/true
     grep '^f[ln]=' without > names
-    mkdir open && chmod 777 open
+    mkdir open
+    chmod 777 open
     echo text > file
     for folder in no/such/folder open file; do
         status=0
