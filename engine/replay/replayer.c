@@ -260,6 +260,16 @@ static void check_threads(void)
     }
 }
 
+// Of a process that was killed, what the replay of the other may wait for.
+static void forget_locks(void)
+{
+    ll_forget_locks();
+    curve_forget_lock();
+    objtable_forget_lock();
+    routine_forget_locks();
+    heap_forget_lock(); // the replayer dies with it where it may not map more memory
+}
+
 // The client was killed. None of its threads runs, but they may have held locks.
 static void inherit(void)
 {
@@ -268,8 +278,7 @@ static void inherit(void)
 
     confine();
     reftrace_stop(); // the file was the client's
-    ll_forget_locks();
-    routine_forget_locks();
+    forget_locks();
     while ((t = threads_next_live(&slot))) {
         struct job *j = job_of(t);
         const struct buffer *b;
@@ -421,8 +430,7 @@ static void take_over(struct thread *t)
 {
     if (threads_count() > 1)
         engine_die("the process that simulated the caches has been killed");
-    ll_forget_locks();
-    routine_forget_locks();
+    forget_locks();
     salvage_resume(t);
     job_inherit(job_of(t), t);
 }

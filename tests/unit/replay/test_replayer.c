@@ -13,7 +13,9 @@
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
+#include "engine/count/curve.h"
 #include "engine/count/ll.h"
+#include "engine/objects/objtable.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/replayer.h"
 #include "engine/replay/routine.h"
@@ -98,10 +100,13 @@ void replay_run(struct thread *of, const u64 *from, const u64 *end)
     sys_call2(SYS_kill, (u64)sys_getpid(), SIGKILL);
 }
 
+enum forgot { LL = 1, ROUTINES = 2, LIMITS_OF_CHILD = 4, CURVE = 8, OBJECTS = 16, HEAP = 32 };
+#define LOCKS (LL | ROUTINES | CURVE | OBJECTS | HEAP)
+
 // State shared with a process that is killed, and with its replayer.
 static struct {
     u32 rests;
-    u32 forgot; // locks freed: of LL, of links; 4: the limits of a child
+    u32 forgot; // locks freed, a bit each: enum forgot
     const u64 *buffer[2];
     u64 bytes;
     u32 replayed; // buffers replayed
@@ -118,7 +123,7 @@ static u32 beside[2], to_help, asks; // ll_beside(), by what it was told; ll_hel
 void ll_beside(struct thread *of, bool split)
 {
     (void)of;
-    shared->alone += !split && (shared->forgot & 1);
+    shared->alone += !split && (shared->forgot & LL);
     __atomic_fetch_add(&beside[split], 1, __ATOMIC_SEQ_CST);
 }
 
@@ -145,17 +150,32 @@ bool ll_ask(struct thread *of, u32 *word)
 
 void ll_forget_locks(void)
 {
-    shared->forgot |= 1;
+    shared->forgot |= LL;
 }
 
 void routine_forget_locks(void)
 {
-    shared->forgot |= 2;
+    shared->forgot |= ROUTINES;
+}
+
+void curve_forget_lock(void)
+{
+    shared->forgot |= CURVE;
+}
+
+void objtable_forget_lock(void)
+{
+    shared->forgot |= OBJECTS;
+}
+
+void heap_forget_lock(void)
+{
+    shared->forgot |= HEAP;
 }
 
 void routine_fork_child(void)
 {
-    shared->forgot |= 4;
+    shared->forgot |= LIMITS_OF_CHILD;
 }
 
 void salvage_replay(struct thread *of, const u64 *buffer, u64 bytes)
@@ -300,7 +320,7 @@ static void test_inherited(void **state)
     while (__atomic_load_n(&shared->rests, __ATOMIC_SEQ_CST) < 2)
         sys_call0(SYS_sched_yield);
     assert_int_equal(shared->rests, 2);
-    assert_int_equal(shared->forgot, 7);
+    assert_int_equal(shared->forgot, LOCKS | LIMITS_OF_CHILD);
     assert_int_equal(shared->alone, 2);
     assert_ptr_equal(shared->buffer[0], record);
     assert_int_equal(shared->bytes, 24);
@@ -559,7 +579,7 @@ static void test_killed(void **state)
     assert_int_equal(died, !alone);
     assert_int_equal(resumed, alone);
     assert_int_equal(nmade, 1); // it continues, and does not start again
-    assert_int_equal(shared->forgot, alone ? 3 : 0);
+    assert_int_equal(shared->forgot, alone ? LOCKS : 0);
     assert_false(replayer_is_there());
     assert_int_equal(sys_call4(SYS_wait4, (u64)made[0].by, 0, __WALL, 0), made[0].by);
 }
