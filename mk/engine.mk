@@ -310,10 +310,11 @@ ENGINE_UNIT_OBJS_spool/fds := spool/fds base/nolibc
 ENGINE_UNIT_OBJS_spool/environ := spool/environ $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_spool/copy := $(ENGINE_UNIT_OBJS_spool/spooler)
 ENGINE_UNIT_OBJS_spool/areas := $(ENGINE_UNIT_OBJS_spool/spooler)
-ENGINE_LAYER_UNITS += translate/calls translate/pointers codecache/gate
+ENGINE_LAYER_UNITS += translate/calls translate/execute translate/pointers codecache/gate
 ENGINE_UNIT_OBJS_translate/pointers := translate/pointers x86/decode x86/decode_flags x86/isa x86/operands \
     base/cpu base/nolibc
 ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
+ENGINE_UNIT_OBJS_translate/execute := $(ENGINE_UNIT_OBJS_translate/translate)
 ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 
 ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/pages objects/pools objects/statics objects/alloc

@@ -671,7 +671,7 @@ static void test_unseen(void **state)
     vmmap_spool_map(CLIENT);
     asked = 0;
     assert_false(vmmap_unseen_file(CLIENT, &file));
-    assert_int_equal(asked, 0); // the kernel is not asked for each block
+    assert_int_equal(asked, 0);                         // the kernel is not asked for each block
     vmmap_add(CLIENT, CLIENT + 0x1000, READ | EXEC, 0); // another mapping
     assert_true(vmmap_unseen_file(CLIENT, &file));
     other = want;

@@ -379,7 +379,7 @@ bool vmmap_find(u64 addr, struct vmmap_info *out)
     return mapped;
 }
 
-static u64 unseen;         // the mapping at this address has a file to be looked up
+static u64 unseen;              // the mapping at this address has a file to be looked up
 static void (*meanwhile)(void); // what another thread does then
 
 bool vmmap_unseen_file(u64 addr, struct vmmap_file *out)

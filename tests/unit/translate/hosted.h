@@ -108,8 +108,12 @@ u64 clientmem_read_some(void *dst, u64 addr, u64 n)
     return n;
 }
 
+static s64 room_takes_ns; // so long the translation is held up
+
 bool tcache_has_room(void)
 {
+    if (room_takes_ns)
+        sys_call2(SYS_nanosleep, (u64) & (struct k_timespec){ 0, room_takes_ns }, 0);
     return true;
 }
 
@@ -138,8 +142,8 @@ struct fragment *tcache_lookup(u64 pc)
     return &fragment;
 }
 
-// With a call graph, 256 bytes from PC on are one function, and any other address is the start of
-// one.
+// With a call graph, 256 bytes from the client's code on are one function, and any other address is
+// the start of one.
 u64 calls_known[CALLS_KNOWN];
 const struct spool_edge calls_unknown;
 
@@ -185,9 +189,10 @@ struct function functions_at(u64 addr)
 {
     if (!tb_config.calls)
         fail_msg("asked for the function at %lx", addr);
-    if (addr - PC >= 0x100)
+    if (addr - client_at >= 0x100)
         return (struct function){ .start = addr, .end = addr + 0x10 };
-    return (struct function){ .start = PC, .end = PC + 0x100, .plt = plt_number != 0 };
+    return (
+        struct function){ .start = client_at, .end = client_at + 0x100, .plt = plt_number != 0 };
 }
 
 bool recordbuf_has_space(void)

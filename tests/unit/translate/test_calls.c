@@ -268,6 +268,55 @@ static void test_key(void **state)
     assert_int_equal(has("\x48\x8d\x44\x0c\xe8\x48\xf7\xd0", 8), 1);
 }
 
+// What the block adds to the total of an event; ~0: nothing, or not once. Where flags are live it
+// does so through a register: mov r, gs:[total]; lea r, [r + n].
+static u32 adds(enum spool_event e)
+{
+    u32 place = spool_event_index(e, tb_config.flags), n = ~0u, found = 0;
+    u32 disp = (u32)(TA_COUNTERS + (tb_config.calls_top + 1 + place) * 8);
+    const u8 *code = (const u8 *)published.hpc;
+
+    for (u32 i = 0; i + 13 < published.size; i++) {
+        const u8 *c = code + i;
+
+        if (c[0] != 0x65 || c[4] != 0x25 || memcmp(c + 5, &disp, 4) != 0)
+            continue;
+        if (c[2] == 0x83 && c[3] == 4)
+            n = c[9];
+        else if (c[2] == 0x8b && c[10] == 0x8d && c[11] == (0x40 | (c[3] >> 3 & 7) * 9))
+            n = c[12];
+        else
+            continue;
+        found++;
+    }
+    return found == 1 ? n : ~0u;
+}
+
+// The totals of all events that follow from executions: instructions, reads, writes, branches; a
+// read and write by one instruction counts as a read.
+static void test_totals(void **state)
+{
+    (void)state;
+    begin(SPOOL_F_CALLS | SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM);
+    // xor eax, eax; mov rax, [rdi]; push rax; add [rdi], eax; mov [rdi], eax; xor ecx, ecx; jnz
+    TRANSLATE("\x31\xc0\x48\x8b\x07\x50\x01\x07\x89\x07\x31\xc9\x75\x02");
+    assert_int_equal(adds(SPOOL_E_IR), 7);
+    assert_int_equal(adds(SPOOL_E_DR), 2);
+    assert_int_equal(adds(SPOOL_E_DW), 2);
+    assert_int_equal(adds(SPOOL_E_BC), 1);
+    assert_int_equal(adds(SPOOL_E_BI), ~0u);
+    TRANSLATE("\x31\xc0" RET);
+    assert_int_equal(adds(SPOOL_E_IR), 2);
+    assert_int_equal(adds(SPOOL_E_DR), 1);
+    assert_int_equal(adds(SPOOL_E_DW), ~0u);
+    TRANSLATE("\x31\xc0" JMP_RDX);
+    assert_int_equal(adds(SPOOL_E_BI), 1);
+    assert_int_equal(adds(SPOOL_E_BC), ~0u);
+    TRANSLATE("\x31\xc0\xff\xd2"); // call rdx
+    assert_int_equal(adds(SPOOL_E_BI), 1);
+    assert_int_equal(adds(SPOOL_E_DW), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_table),     cmocka_unit_test(test_entered),
         cmocka_unit_test(test_expected),  cmocka_unit_test(test_frame),
         cmocka_unit_test(test_leave_plt), cmocka_unit_test(test_key),
+        cmocka_unit_test(test_totals),
     };
 
     if (hosted_init())

@@ -106,6 +106,20 @@ static void frame(void **state)
     assert_int_equal(from(1), 1); // the word of the frame
 }
 
+// In a loop words of the frame have what the last round has stored, if a load has brought it; what
+// was a register's at the beginning is nothing that the next round knows.
+static void loop_of_frame(void **state)
+{
+    (void)state;
+    BLOCK("\x48\x8b\x45\xf8" // mov -8(%rbp), %rax
+          "\x48\x8b\x48\x08" // mov 8(%rax), %rcx
+          "\x48\x89\x7d\xf8" // mov %rdi, -8(%rbp)
+          "\x75\xf2");       // jne to the beginning
+    assert_int_equal(flow.end, SPOOL_FLOW_MAY_JUMP);
+    assert_int_equal(flow.target, PC);
+    assert_int_equal(from(1), 1); // the load of the word
+}
+
 static void ends(void **state)
 {
     const struct {
@@ -146,8 +160,8 @@ static void appended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_a_block), cmocka_unit_test(choices),  cmocka_unit_test(frame),
-        cmocka_unit_test(ends),       cmocka_unit_test(appended),
+        cmocka_unit_test(in_a_block),    cmocka_unit_test(choices), cmocka_unit_test(frame),
+        cmocka_unit_test(loop_of_frame), cmocka_unit_test(ends),    cmocka_unit_test(appended),
     };
 
     if (mmap((void *)DATA_BASE, SPOOL_DATA_SIZE, PROT_READ | PROT_WRITE,

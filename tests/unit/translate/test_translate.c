@@ -457,6 +457,28 @@ static void test_time(void **state)
     assert_int_equal(header.ns_translating, before);
 }
 
+// A translation that another process has interrupted counts with the mean of the others: twice the
+// time of one at most, however long it took. The clock's rate is not measured again meanwhile:
+// after 40 translations it is at the 64th.
+static void test_time_interrupted(void **state)
+{
+    u64 before;
+
+    (void)state;
+    mode(SPOOL_F_VERBOSE);
+    timing_init();
+    for (u32 i = 0; i < 40; i++)
+        TRANSLATE("\x90\xeb\x00");
+    before = header.ns_translating;
+    room_takes_ns = 3000000;
+    TRANSLATE("\x90\xeb\x00");
+    TRANSLATE("\x90\xeb\x00");
+    room_takes_ns = 0;
+    assert_in_range(header.ns_translating, before + 1, before + before / 10);
+    mode(0);
+    timing_init();
+}
+
 // At most what another clock measures for 2,000 translations and this test's overhead, and of the
 // same order of magnitude.
 static void test_time_is_right(void **state)
@@ -1057,7 +1079,7 @@ static void test_no_joint_writable(void **state)
 // first line again.
 static void test_joint_lines(void **state)
 {
-    char bytes[67];
+    char bytes[67], more[131];
 
     (void)state;
     memset(bytes, 0x90, sizeof(bytes));
@@ -1071,6 +1093,20 @@ static void test_joint_lines(void **state)
     is_op(1, RECORD_FETCH, 1, RECORD_NO_SLOT, PC + 64);
     assert_int_equal(recorded.op[0].way, 0);
     assert_int_equal(recorded.op[1].way, 1); // the first after a joint
+    // jmp PC + 66; two lines there, and back: of the two only the first comes after a joint
+    memset(more, 0x90, sizeof(more));
+    memcpy(more, "\xeb\x40", 2);
+    for (u32 i = 66; i < 129; i += 7)
+        memcpy(more + i, "\x0f\x1f\x80\x00\x00\x00\x00", 7);
+    memcpy(more + 129, "\xeb\x00", 2);
+    assert_true(JOIN(more, PC + 66));
+    assert_int_equal(recorded.block.nops, 3);
+    is_op(0, RECORD_FETCH, 0, RECORD_NO_SLOT, PC);
+    is_op(1, RECORD_FETCH, 1, RECORD_NO_SLOT, PC + 66);
+    is_op(2, RECORD_FETCH, 9, RECORD_NO_SLOT, PC + 122);
+    assert_int_equal(recorded.op[0].way, 0);
+    assert_int_equal(recorded.op[1].way, 1);
+    assert_int_equal(recorded.op[2].way, 0);
     tb_config.i1_sets = 1;
     assert_true(JOIN(bytes, PC + 64, PC + 2));
     assert_int_equal(recorded.block.nops, 3);
@@ -1271,6 +1307,7 @@ int main(void)
         cmocka_unit_test(test_fetching),
         cmocka_unit_test(test_locked),
         cmocka_unit_test(test_time),
+        cmocka_unit_test(test_time_interrupted),
         cmocka_unit_test(test_time_is_right),
         cmocka_unit_test(test_cpucheck),
         cmocka_unit_test(test_rewritten),
