@@ -428,6 +428,45 @@ static void test_removed(void **state)
     assert_int_equal(sys_call2(SYS_rename, (u64)other, (u64)name), 0);
 }
 
+// There is a background finisher, and nothing to do.
+static void start_bgfinish(void)
+{
+    first_in_child = another_file;
+    assert_false(child_is_taken());
+    assert_false(child_is_taken());
+    first_in_child = NULL;
+}
+
+// Nor is one whose name another file has got.
+static void test_replaced(void **state)
+{
+    char other[160];
+
+    (void)state;
+    snprintf(other, sizeof(other), "%s.other", name);
+    start_bgfinish();
+    kill_bgfinish();
+    assert_true(hand_over());
+    assert_int_equal(sys_call2(SYS_rename, (u64)name, (u64)other), 0);
+    sys_close((int)sys_open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    bgfinish_stop();
+    assert_int_equal(did->ran, 0);
+    assert_int_equal(sys_call2(SYS_rename, (u64)other, (u64)name), 0);
+}
+
+// The finisher alone, if it is installed, else the program with all commands.
+static void test_installed(void **state)
+{
+    (void)state;
+    start_bgfinish();
+    header.s_finisher = 7;
+    header.s_quern = 8; // the spool
+    assert_true(child_is_taken());
+    bgfinish_stop();
+    assert_int_equal(did->ran, 1);
+    header.s_finisher = 0;
+}
+
 static void be_somebody_else(void)
 {
     if (sys_call3(SYS_setresuid, 65534, 65534, 65534) != 0)
@@ -440,6 +479,12 @@ static void live_elsewhere(void)
         sys_exit_group(42);
 }
 
+static void mount_apart(void)
+{
+    if (sys_call1(SYS_unshare, 0x20000) != 0) // CLONE_NEWNS
+        sys_exit_group(42);
+}
+
 // A child with another view or other rights runs its own finisher.
 static void test_others(void **state)
 {
@@ -447,6 +492,8 @@ static void test_others(void **state)
     first_in_child = be_somebody_else;
     assert_false(child_is_taken());
     first_in_child = live_elsewhere;
+    assert_false(child_is_taken());
+    first_in_child = mount_apart;
     assert_false(child_is_taken());
     first_in_child = NULL;
     bgfinish_stop();
@@ -473,6 +520,8 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup(test_together, setup),
         cmocka_unit_test_setup(test_removed, setup),
         cmocka_unit_test_setup(test_others, setup),
+        cmocka_unit_test_setup(test_replaced, setup),
+        cmocka_unit_test_setup(test_installed, setup),
         cmocka_unit_test_setup(test_forbidden, setup),
         // last: its background finisher checks once a second whether the owner has ended
         cmocka_unit_test_setup(test_owner_killed, setup),

@@ -11,6 +11,7 @@
 
 #include "engine/base/sys.h"
 #include "engine/signal/action.h"
+#include "tests/unit/thread/waiter.h"
 
 #define ENTRY    0x111000ul
 #define RESTORER 0x222000ul
@@ -182,6 +183,32 @@ static void test_inherited(void **state)
     action_table_drop(copy);
 }
 
+static void get(void)
+{
+    action_table_get(&signals, USER1);
+}
+
+static void set(void)
+{
+    change(USER1, HANDLER, 0);
+}
+
+// Threads that share a table read and change an action one at a time.
+static void test_locked(void **state)
+{
+    void (*const what[])(void) = { get, set };
+
+    (void)state;
+    for (u32 i = 0; i < 2; i++) {
+        lock_take(&table.lock);
+        assert_true(waiter_waits(what[i]));
+        lock_drop(&table.lock);
+        waiter_end();
+        assert_true(lock_try(&table.lock)); // and it is dropped
+        lock_drop(&table.lock);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +218,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_delivered, setup, teardown),
         cmocka_unit_test_setup_teardown(test_for_an_exec, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reset, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_inherited, setup, teardown),
     };
 

@@ -224,6 +224,25 @@ static void test_pop(void **state)
     assert_int_equal(mask, 0x5a);
 }
 
+// The kernel returns to the program's privilege, whatever the frame's code segment asks for.
+static void test_pop_privilege(void **state)
+{
+    u64 mask;
+
+    (void)state;
+    for (u16 cs = 0x30; cs <= 0x33; cs++) {
+        struct k_rt_sigframe *f;
+
+        setup(NULL);
+        assert_int_equal(frame_push(t, &act, &pending, 0), 0);
+        f = (void *)t->regs[R_RSP];
+        assert_int_equal(f->uc.mc.cs, 0x33);
+        f->uc.mc.cs = cs;
+        t->regs[R_RSP] += 8;
+        assert_int_equal(frame_pop(t, &mask), FRAME_POPPED);
+    }
+}
+
 #define FPX_SW 464 // in the FPU state: the magic and sizes of its extended part
 
 static u16 control_word(void)
@@ -383,6 +402,7 @@ int main(void)
         cmocka_unit_test_setup(test_pop, setup),
         cmocka_unit_test_setup(test_initial, setup),
         cmocka_unit_test_setup(test_pop_legacy, setup),
+        cmocka_unit_test_setup(test_pop_privilege, setup),
         cmocka_unit_test_setup(test_pop_flags, setup),
         cmocka_unit_test_setup(test_alternate, setup),
         cmocka_unit_test_setup(test_refused, setup),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // engine/translate/: what translations do. Blocks given as bytes are executed natively, at their
 // own address, and translated, with the same registers, flags and memory: both must leave the same
-// address, and translated, with the same registers, flags and memory: both must leave the same
 // ones, and go on at the same place. Between them a translation counts its block once. The thread's
 // area is this test's, and every stub is a breakpoint.
 #include <stdio.h>
