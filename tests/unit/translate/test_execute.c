@@ -5,12 +5,14 @@
 // area is this test's, and every stub is a breakpoint.
 #include <stdio.h>
 
+#include "engine/codecache/helperdesc.h"
 #include "tests/unit/translate/hosted.h"
 
 #define CODE      0x60000000ul // beyond where the kernel puts the heap of this program
 #define DATA      0x61000000ul
 #define AREA      (TA_COUNTERS + (1ul << 20))
 #define RECORD_AT 0x61010000ul // where r11 leads to while a block is recorded
+#define FRAMES    0x61018000ul // the frames of the call graph
 
 static u8 *area;
 static u8 page[4096]; // what the data page has before each run
@@ -27,8 +29,40 @@ static struct cpu_state now;
 static jmp_buf back;
 static u64 wild; // an address that neither may access
 
-static void trapped(int sig, const struct k_siginfo *info, const struct k_ucontext *u)
+// A helper's stub is entered: its descriptor is behind the jump that follows the call.
+static u32 helped[STUB_COUNT];
+
+static void note_help(enum stub s, u64 returns)
 {
+    const struct helperdesc_d1 *d1 = (const void *)(returns + HELPERDESC_AT);
+    const struct thread *t = (const void *)area;
+
+    helped[s]++;
+    if (s != STUB_D1_ANY)
+        return;
+    // The counters of the block follow that of its executions.
+    if (t->h_addr - DATA >= sizeof(page) && t->h_addr - CODE >= 0x200)
+        wild = t->h_addr;
+    if (d1->counter <= published.counter || (d1->size & 0xffff) > 64)
+        wild = d1->counter;
+}
+
+static bool is_helper(enum stub s)
+{
+    return s >= STUB_D1_MISS && s <= STUB_CALLS_MISS;
+}
+
+static void trapped(int sig, const struct k_siginfo *info, struct k_ucontext *u)
+{
+    u64 *rsp = (u64 *)u->mc.gpr[15];
+
+    for (enum stub s = 0; sig == SIGTRAP && s < STUB_COUNT; s++)
+        if (is_helper(s) && u->mc.ip == stubs_at(s) + 1) {
+            note_help(s, *rsp);
+            u->mc.ip = *rsp;
+            u->mc.gpr[15] += 8;
+            return;
+        }
     if (sig != SIGTRAP)
         wild = info->addr | 1;
     for (u32 i = 0; i < 16; i++)
@@ -37,6 +71,9 @@ static void trapped(int sig, const struct k_siginfo *info, const struct k_uconte
     now.pc = u->mc.ip;
     longjmp(back, 1);
 }
+
+extern const char restores[];
+__asm__(".text\nrestores: mov $15, %eax\n\tsyscall"); // rt_sigreturn
 
 static u64 enter_at __asm__("execute_enter_at") __attribute__((used));
 
@@ -130,7 +167,8 @@ static void is_recorded(const char *bytes, const struct cpu_state *from)
     u32 refs = 0;
 
     assert_int_equal(record[0], 0x1234);
-    assert_int_equal(record[recorded.block.slots * 2], 0);
+    if (!tb_config.calls) // frames and jumps are words behind it
+        assert_int_equal(record[recorded.block.slots * 2], 0);
     for (u32 i = 0; i < recorded.block.nops; i++) {
         const struct record_op *o = &recorded.op[i];
         u64 addr;
@@ -149,6 +187,8 @@ static void show(char *to, const u8 *bytes, u32 n)
     for (u32 i = 0; i < n; i++)
         sprintf(to + 3 * i, "%02x ", bytes[i]);
 }
+
+static bool empty; // nothing is in the caches
 
 static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
 {
@@ -171,7 +211,14 @@ static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
     memset(area, 0, PAGE_SIZE);
     memset((void *)RECORD_AT, 0xee, PAGE_SIZE);
     memset(area + TA_COUNTERS, 0, 1u << 20);
-    fill_caches();
+    memset(area + TA_D1, 0, 0x10000);
+    memset(area + TA_I1, 0, TA_I1_SIZE);
+    memset(area + TA_BRANCH, 0, 0x10000);
+    t->engine_sp = (u64)(area + TA_ENGINE_STACK_TOP);
+    if (!empty)
+        fill_caches();
+    if (tb_config.calls)
+        ((u64 *)(area + TA_COUNTERS))[tb_config.calls_top] = FRAMES;
     translate(bytes, n);
     if (tb_config.recording) {
         t->regs[11] = given.reg[11];
@@ -191,8 +238,10 @@ static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
     for (u32 i = 0; i < (1u << 20) / 8; i++) {
         u64 counter = ((u64 *)(area + TA_COUNTERS))[i];
 
-        // With a call graph there are counters of totals and edges, too.
-        if (i == published.counter ? counter != 1 : counter && !tb_config.calls)
+        // With a call graph there are counters of totals and edges, too, and with branches those of
+        // mispredictions.
+        if (i == published.counter ? counter != 1
+                                   : counter && !tb_config.calls && !tb_config.branch)
             fail_msg("%s: counter %u is %lu", text_of, i, counter);
     }
 }
@@ -312,10 +361,18 @@ static struct cpu_state random_state(void)
     return s;
 }
 
+static void (*more)(void); // changes the mode
+
+static void with_values_unknown(void)
+{
+    tb_config.values = false;
+}
+
 static void in_mode(u64 flags, bool jumps)
 {
     const struct k_sigaction action = { (u64)trapped,
-                                        SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_NODEFER, 1, 0 };
+                                        SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_NODEFER,
+                                        (u64)restores, 0 };
 
     assert_int_equal(sys_sigaction(SIGTRAP, &action, NULL), 0);
     assert_int_equal(sys_sigaction(SIGSEGV, &action, NULL), 0);
@@ -325,6 +382,9 @@ static void in_mode(u64 flags, bool jumps)
     tb_config.calls_often = spool_event_index(SPOOL_E_I1MR, flags);
     tb_config.calls_frame = spool_frame_bytes(flags);
     tb_config.calls_top = 100000; // beyond the counters of blocks
+    memset(helped, 0, sizeof(helped));
+    if (more)
+        more();
     for (u32 turn = 0; turn < 20; turn++)
         for (u32 i = 0; i < ARRAY_SIZE(block); i++) {
             struct cpu_state s = random_state();
@@ -358,12 +418,45 @@ static void test_recorded(void **state)
     (void)state;
     in_mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY, false);
     in_mode(SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REPLAY, false);
+    more = with_values_unknown; // each address is computed
+    in_mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY, false);
+    more = NULL;
 }
 
-// Jumps of a function are counted after the block has been left.
-static void test_jumps(void **state)
+static void nothing_fast(void)
+{
+    tb_config.d1_fast = tb_config.i1_fast = false;
+}
+
+// Whatever helpers are called, the block has the same effect.
+static void test_helpers(void **state)
 {
     (void)state;
+    empty = true;
+    in_mode(SPOOL_F_CACHE_SIM, false);
+    assert_int_equal(helped[STUB_I1_MISS], 20 * ARRAY_SIZE(block)); // they are of one line each
+    assert_true(helped[STUB_D1_MISS] > 1000);
+    in_mode(SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM, false);
+    more = nothing_fast;
+    in_mode(SPOOL_F_CACHE_SIM, false);
+    assert_int_equal(helped[STUB_I1_ANY], 20 * ARRAY_SIZE(block));
+    assert_int_equal(helped[STUB_D1_MISS] + helped[STUB_D1_SLOW], 0);
+    assert_true(helped[STUB_D1_ANY] > 1000);
+    more = NULL;
+    empty = false;
+}
+
+// With a call graph frames are made, and jumps of a function are counted.
+static void test_calls(void **state)
+{
+    (void)state;
+    edge = (struct spool_edge){ .function = CODE + 8, .target = CODE + 8, .counter = 70 };
+    in_mode(SPOOL_F_CALLS, false);
+    in_mode(SPOOL_F_CALLS | SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY, false);
+    edge.plt = 9;
+    in_mode(SPOOL_F_CALLS | SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM, false);
+    in_mode(SPOOL_F_CALLS | SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REPLAY, true);
+    edge.plt = 0;
     in_mode(SPOOL_F_CALLS, true);
     in_mode(SPOOL_F_CALLS | SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY, true);
 }
@@ -372,10 +465,9 @@ int main(void)
 {
     static u8 stack[65536];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_caches),
-        cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_plain),    cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_recorded), cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_calls),
     };
     const struct k_stack alternate = { .sp = (u64)stack, .size = sizeof(stack) };
 
