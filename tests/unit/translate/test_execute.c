@@ -368,7 +368,7 @@ static void with_values_unknown(void)
     tb_config.values = false;
 }
 
-static void in_mode(u64 flags, bool jumps)
+static void begin_mode(u64 flags)
 {
     const struct k_sigaction action = { (u64)trapped,
                                         SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_NODEFER,
@@ -377,11 +377,16 @@ static void in_mode(u64 flags, bool jumps)
     assert_int_equal(sys_sigaction(SIGTRAP, &action, NULL), 0);
     assert_int_equal(sys_sigaction(SIGSEGV, &action, NULL), 0);
     mode(flags);
-    tb_config.jumps = jumps;
     tb_config.calls_events = spool_event_index(SPOOL_EVENTS, flags);
     tb_config.calls_often = spool_event_index(SPOOL_E_I1MR, flags);
     tb_config.calls_frame = spool_frame_bytes(flags);
     tb_config.calls_top = 100000; // beyond the counters of blocks
+}
+
+static void in_mode(u64 flags, bool jumps)
+{
+    begin_mode(flags);
+    tb_config.jumps = jumps;
     memset(helped, 0, sizeof(helped));
     if (more)
         more();
@@ -421,6 +426,99 @@ static void test_recorded(void **state)
     more = with_values_unknown; // each address is computed
     in_mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY, false);
     more = NULL;
+}
+
+static u64 counter(u32 k)
+{
+    return ((u64 *)(area + TA_COUNTERS))[k];
+}
+
+// The caller's frame at the beginning.
+static struct spool_frame *const below = (void *)FRAMES;
+
+static void own_frame(void)
+{
+    memset(below, 0, PAGE_SIZE);
+    below->key = 0x123456789abcul;
+}
+
+// A call and a jump to another function's beginning push a frame: with the edge's counter, the
+// stack pointer at the target, the complements of the totals, and as its key the return address
+// plus that stack pointer, or the key of the frame below, which ends with it.
+static void test_frames(void **state)
+{
+    static const struct {
+        const char *bytes;
+        u32 n, insns, back;
+    } row[] = {
+        { "\x48\x8b\x07\xe8\x00\x03\x00\x00", 8, 2, 8 },
+        { "\xe8\x00\x03\x00\x00", 5, 1, 5 },
+        { "\x48\x8b\x07\xe9\x00\x03\x00\x00", 8, 2, 0 },
+        { "\x39\xc0\x0f\x84\x00\x03\x00\x00", 8, 2, 0 }, // cmp eax, eax; je
+    };
+
+    (void)state;
+    edge = (struct spool_edge){ .counter = 70 };
+    for (u32 i = 0; i < ARRAY_SIZE(row); i++) {
+        struct cpu_state s = random_state();
+        const struct spool_frame *f;
+        u64 sp = s.reg[R_RSP] - (row[i].back ? 8 : 0);
+
+        begin_mode(SPOOL_F_CALLS);
+        region_flush();
+        edge.function = edge.target = CODE + row[i].n + 0x300;
+        own_frame();
+        below->sp = s.reg[R_RSP];
+        both((const u8 *)row[i].bytes, row[i].n, &s);
+        f = (const void *)counter(tb_config.calls_top);
+        assert_int_equal((u64)f, FRAMES + tb_config.calls_frame);
+        assert_int_equal(f->counter, 70);
+        assert_int_equal(f->sp, sp);
+        assert_int_equal(f->plt, row[i].back ? 0 : SPOOL_FRAME_JUMP);
+        assert_int_equal(f->key, row[i].back ? CODE + row[i].back + sp : below->key);
+        assert_int_equal(f->before[0], ~(u64)row[i].insns);
+        assert_int_equal(counter(tb_config.calls_top + 1), row[i].insns);
+        assert_int_equal(counter(70), !row[i].back); // calls are the block's executions
+        // A frame that is another's does not have the jump.
+        if (row[i].back)
+            continue;
+        region_flush();
+        below->sp = s.reg[R_RSP] + 8;
+        memset(helped, 0, sizeof(helped));
+        both((const u8 *)row[i].bytes, row[i].n, &s);
+        assert_int_equal(counter(tb_config.calls_top), FRAMES);
+        assert_int_equal(helped[STUB_CALLS_JUMP], 1);
+    }
+}
+
+// Of a predictor that has seen nothing: a branch is expected not to be taken, and the target of an
+// indirect one is not known.
+static void test_predicted(void **state)
+{
+    static const struct {
+        const char *bytes;
+        u32 n, missed;
+    } row[] = {
+        { "\x39\xc0\x75\x02", 4, 0 },     // cmp eax, eax; jne
+        { "\x39\xc0\x74\x02", 4, 1 },     // je
+        { "\xff\xe2", 2, 1 },             // jmp rdx
+        { "\x48\x8b\x07\xff\xd2", 5, 1 }, // call rdx
+        { "\xff\x33\xc3", 3, 0 },         // push [rbx]; ret
+        { "\xeb\x00", 2, 0 },
+    };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(row); i++) {
+        struct cpu_state s = random_state();
+        u64 all = 0;
+
+        begin_mode(SPOOL_F_BRANCH_SIM);
+        region_flush();
+        both((const u8 *)row[i].bytes, row[i].n, &s);
+        for (u32 k = 0; k < (1u << 20) / 8; k++)
+            all += counter(k);
+        assert_int_equal(all, 1 + row[i].missed);
+    }
 }
 
 static void nothing_fast(void)
@@ -467,6 +565,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),    cmocka_unit_test(test_caches),
         cmocka_unit_test(test_recorded), cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_frames),   cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_calls),
     };
     const struct k_stack alternate = { .sp = (u64)stack, .size = sizeof(stack) };
