@@ -497,14 +497,14 @@ static void test_predicted(void **state)
 {
     static const struct {
         const char *bytes;
-        u32 n, missed;
+        u32 n, missed, bc, bi;
     } row[] = {
-        { "\x39\xc0\x75\x02", 4, 0 },     // cmp eax, eax; jne
-        { "\x39\xc0\x74\x02", 4, 1 },     // je
-        { "\xff\xe2", 2, 1 },             // jmp rdx
-        { "\x48\x8b\x07\xff\xd2", 5, 1 }, // call rdx
-        { "\xff\x33\xc3", 3, 0 },         // push [rbx]; ret
-        { "\xeb\x00", 2, 0 },
+        { "\x39\xc0\x75\x02", 4, 0, 1, 0 },     // cmp eax, eax; jne
+        { "\x39\xc0\x74\x02", 4, 1, 1, 0 },     // je
+        { "\xff\xe2", 2, 1, 0, 1 },             // jmp rdx
+        { "\x48\x8b\x07\xff\xd2", 5, 1, 0, 1 }, // call rdx
+        { "\xff\x33\xc3", 3, 0, 0, 1 },         // push [rbx]; ret
+        { "\xeb\x00", 2, 0, 0, 0 },
     };
 
     (void)state;
@@ -518,6 +518,13 @@ static void test_predicted(void **state)
         for (u32 k = 0; k < (1u << 20) / 8; k++)
             all += counter(k);
         assert_int_equal(all, 1 + row[i].missed);
+        // The predictor of a machine is simulated by helpers.
+        tb_config.predictor = true;
+        memset(helped, 0, sizeof(helped));
+        region_flush();
+        both((const u8 *)row[i].bytes, row[i].n, &s);
+        assert_int_equal(helped[STUB_BC], row[i].bc);
+        assert_int_equal(helped[STUB_BI], row[i].bi);
     }
 }
 
