@@ -330,6 +330,26 @@ static void test_watch(void **state)
     assert_int_not_equal(restore_find(stubs_at(STUB_WATCH_END)), RESTORE_WATCH);
 }
 
+// A system call in an escape copy goes back to the dispatcher, whatever its jump was.
+static void test_escape_syscall(void **state)
+{
+    s32 rel;
+
+    (void)state;
+    memset(code, 0x90, sizeof(code));
+    memset(escape, 0, sizeof(escape));
+    fragment.watch = 0;
+    fragment.sc_jmp = 20;
+    memset(code + 20, 0x12, 4);
+    t.escape_buffer = (u64)escape;
+    restore_escape(&t, fragment.hpc + 2);
+    memcpy(&rel, escape + 20, 4);
+    assert_int_equal((u64)escape + 24 + (u64)(s64)rel, stubs_at(STUB_SYSCALL_ESCAPED));
+    assert_int_equal(escape[19], 0x90);
+    assert_int_equal(escape[24], 0x90);
+    fragment.sc_jmp = 0;
+}
+
 // The second entry leads to the dispatcher, not into the fragment.
 static void test_escape_watch(void **state)
 {
@@ -408,6 +428,7 @@ int main(void)
         cmocka_unit_test_setup(test_bumped, setup),
         cmocka_unit_test_setup(test_string, setup),
         cmocka_unit_test_setup(test_watch, setup),
+        cmocka_unit_test_setup(test_escape_syscall, setup),
         cmocka_unit_test_setup(test_escape_watch, setup),
         cmocka_unit_test_setup(test_escape, setup),
         cmocka_unit_test_setup(test_recording, setup),

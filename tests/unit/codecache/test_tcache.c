@@ -265,6 +265,29 @@ static void test_invalidate(void **state)
     assert_int_equal(header.n_invalidate, 3);
 }
 
+// The lists of a fragment's two pages are not mixed up: on each there is another one behind it.
+static void test_invalidate_both(void **state)
+{
+    struct fragment *first, *second;
+
+    (void)state;
+    first = publish(0x401f00, 0x401f10, 16);
+    second = publish(0x402010, 0x402020, 16);
+    publish(0x401ff0, 0x402008, 16);
+    publish(0x401ff4, 0x402004, 16);
+    tcache_invalidate(0x402010, 0x402011);
+    assert_true(second->flags & FRAGMENT_DEAD);
+    assert_false(first->flags & FRAGMENT_DEAD);
+    assert_non_null(tcache_lookup(0x401ff0));
+    second = publish(0x402018, 0x402028, 16);
+    tcache_invalidate(0x402000, 0x403000);
+    assert_int_equal(header.n_invalidate, 4); // fragments
+    assert_null(tcache_lookup(0x401ff0));
+    assert_null(tcache_lookup(0x401ff4));
+    assert_null(tcache_lookup(0x402018));
+    assert_ptr_equal(tcache_lookup(0x401f00), first);
+}
+
 // A superblock of five blocks: two on page 0x401, one on 0x403 and 0x404, another on 0x404 and
 // one on 0x409, with a fragment of one block before it and one behind it in the lists of both ends.
 static struct fragment *superblock(struct fragment *beside[4])
@@ -825,6 +848,7 @@ int main(void)
         cmocka_unit_test_setup(test_ibl_move, setup),
         cmocka_unit_test_setup(test_ibl_watched, setup),
         cmocka_unit_test_setup(test_many_pages, setup),
+        cmocka_unit_test_setup(test_invalidate_both, setup),
         cmocka_unit_test_setup(test_many, setup),
         cmocka_unit_test_setup(test_flush, setup),
         cmocka_unit_test_setup(test_take, setup),
