@@ -8,11 +8,17 @@
 #include "engine/codecache/helperdesc.h"
 #include "tests/unit/translate/hosted.h"
 
-#define CODE      0x60000000ul // beyond where the kernel puts the heap of this program
 #define DATA      0x61000000ul
 #define AREA      (TA_COUNTERS + (1ul << 20))
 #define RECORD_AT 0x61010000ul // where r11 leads to while a block is recorded
 #define FRAMES    0x61018000ul // the frames of the call graph
+
+// Where the client's code is: low, beyond where the kernel puts the heap of this program; so near
+// the translations that they reach its data relative to themselves; or neither.
+#define LOW 0x60000000ul
+static u64 code_at = LOW, place[2];
+
+#define GS_DATA 0x3000 // in the area, where struct thread is not
 
 static u8 *area;
 static u8 page[4096]; // what the data page has before each run
@@ -41,7 +47,8 @@ static void note_help(enum stub s, u64 returns)
     if (s != STUB_D1_ANY)
         return;
     // The counters of the block follow that of its executions.
-    if (t->h_addr - DATA >= sizeof(page) && t->h_addr - CODE >= 0x200)
+    if (t->h_addr - DATA >= sizeof(page) && t->h_addr - code_at >= 0x200 &&
+        t->h_addr - (u64)area - GS_DATA >= sizeof(page))
         wild = t->h_addr;
     if (d1->counter <= published.counter || (d1->size & 0xffff) > 64)
         wild = d1->counter;
@@ -111,6 +118,8 @@ static void go(const struct cpu_state *from, u64 pc)
     enter_at = pc;
     wild = 0;
     memcpy((void *)DATA, page, sizeof(page));
+    memcpy(area + GS_DATA, page, sizeof(page));
+    memset((void *)(code_at + 0x100), 0x5a, 0x100);
     if (!setjmp(back))
         enter();
 }
@@ -130,9 +139,9 @@ static void fill_caches(void)
 {
     if (tb_config.d1_fast)
         for (u64 a = 0; a < sizeof(page); a += 64)
-            *(u64 *)(area + TA_D1 + a) = (a >= 0x100 && a < 0x200 ? CODE : DATA) + a + 63;
+            *(u64 *)(area + TA_D1 + a) = (a >= 0x100 && a < 0x200 ? code_at : DATA) + a + 63;
     if (tb_config.i1_fast)
-        *(u32 *)(area + TA_I1 + (CODE >> 6 & 63) * 8 * 4) = lineids_of(CODE >> 6);
+        *(u32 *)(area + TA_I1 + (code_at >> 6 & 63) * 8 * 4) = lineids_of(code_at >> 6);
 }
 
 // Where the client goes on, of a translation that has stopped at a stub.
@@ -176,7 +185,8 @@ static void is_recorded(const char *bytes, const struct cpu_state *from)
         if (o->kind != RECORD_REF)
             continue;
         addr = word(o->base, from) + (word(o->index, from) << o->scale) + o->add;
-        if (addr - DATA >= sizeof(page) && addr - CODE >= 0x200)
+        if (addr - DATA >= sizeof(page) && addr - code_at >= 0x200 &&
+            addr - (u64)area - GS_DATA >= sizeof(page))
             fail_msg("%s: reference %u is recorded at %lx", bytes, refs, addr);
         refs++;
     }
@@ -190,23 +200,28 @@ static void show(char *to, const u8 *bytes, u32 n)
 
 static bool empty; // nothing is in the caches
 
+// The blocks of a superblock; else 0.
+static u64 joined[2];
+
 static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
 {
     struct thread *t = (void *)area;
     struct cpu_state natively, given = *from;
-    static u8 left[sizeof(page)];
+    static u8 left[sizeof(page)], left_gs[sizeof(page)], left_code[0x100];
     char text_of[256];
     u64 ends;
 
     show(text_of, bytes, n);
-    memset((void *)CODE, 0xcc, 4096);
-    memcpy((void *)CODE, bytes, n);
-    go(from, CODE);
+    memset((void *)code_at, 0xcc, 4096);
+    memcpy((void *)code_at, bytes, n);
+    go(from, code_at);
     natively = now;
     if (wild)
         fail_msg("%s: natively, %lx is accessed at %lx", text_of, wild, now.pc);
     ends = now.pc - 1;
     memcpy(left, (void *)DATA, sizeof(left));
+    memcpy(left_gs, area + GS_DATA, sizeof(left_gs));
+    memcpy(left_code, (void *)(code_at + 0x100), sizeof(left_code));
 
     memset(area, 0, PAGE_SIZE);
     memset((void *)RECORD_AT, 0xee, PAGE_SIZE);
@@ -214,12 +229,20 @@ static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
     memset(area + TA_D1, 0, 0x10000);
     memset(area + TA_I1, 0, TA_I1_SIZE);
     memset(area + TA_BRANCH, 0, 0x10000);
+    t->client_gs_base = (u64)area;
     t->engine_sp = (u64)(area + TA_ENGINE_STACK_TOP);
     if (!empty)
         fill_caches();
     if (tb_config.calls)
         ((u64 *)(area + TA_COUNTERS))[tb_config.calls_top] = FRAMES;
-    translate(bytes, n);
+    if (joined[0]) {
+        client_prot = 5;
+        client_size = n;
+        memcpy(client, bytes, n);
+        assert_ptr_equal(translate_superblock(joined, 2), &fragment);
+    } else {
+        translate(bytes, n);
+    }
     if (tb_config.recording) {
         t->regs[11] = given.reg[11];
         given.reg[11] = RECORD_AT;
@@ -227,12 +250,14 @@ static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
     go(&given, published.hpc);
     if (wild)
         fail_msg("%s: translated, %lx is accessed at %lx", text_of, wild, now.pc);
-    if (tb_config.recording)
+    if (tb_config.recording && !joined[0]) // what is behind the way out may be missing
         is_recorded(text_of, from);
     if (tb_config.recording)
         now.reg[11] = t->regs[11];
     is_same(&natively, &now, text_of);
     assert_memory_equal((void *)DATA, left, sizeof(left));
+    assert_memory_equal(area + GS_DATA, left_gs, sizeof(left_gs));
+    assert_memory_equal((void *)(code_at + 0x100), left_code, sizeof(left_code));
     if (leads() != ends)
         fail_msg("%s: goes on at %lx, natively at %lx", text_of, leads(), ends);
     for (u32 i = 0; i < (1u << 20) / 8; i++) {
@@ -240,6 +265,8 @@ static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
 
         // With a call graph there are counters of totals and edges, too, and with branches those of
         // mispredictions.
+        if (joined[0])
+            break; // where it leaves decides which
         if (i == published.counter ? counter != 1
                                    : counter && !tb_config.calls && !tb_config.branch)
             fail_msg("%s: counter %u is %lu", text_of, i, counter);
@@ -310,6 +337,19 @@ static const struct {
     { B("\x4c\x8d\x1d\x00\x01\x00\x00\x4c\x03\x1d\x08\x01\x00\x00\xeb\x00") },
     { B("\x67\x8b\x07\x67\x41\x89\x03\xeb\x00") }, // 32-bit addresses
     { B("\xd7\xeb\x00") },                         // xlat
+    // %gs, whose base natively is the area.
+    { B("\x65\x48\x8b\x04\x25\x00\x30\x00\x00\xeb\x00") }, // mov rax, gs:[0x3000]
+    { B("\x65\x4d\x03\x98\x00\x30\x00\x00\xeb\x00") },     // add r11, gs:[r8 + 0x3000]
+    { B("\x65\x49\x89\x84\x88\x08\x30\x00\x00\x65\x4d\x87\x99\x00\x30\x00\x00\xeb\x00") },
+    { B("\x65\x48\xa1\x10\x30\x00\x00\x00\x00\x00\x00\xeb\x00") }, // mov rax, gs:moffs
+    { B("\x65\xa0\x11\x30\x00\x00\x00\x00\x00\x00\xeb\x00") },
+    { B("\x65\x48\xa3\x18\x30\x00\x00\x00\x00\x00\x00\xeb\x00") },
+    { B("\x65\x66\xa3\x22\x30\x00\x00\x00\x00\x00\x00\xeb\x00") },
+    { B("\x65\xc7\x80\x00\x30\x00\x00\x78\x56\x34\x12\xeb\x00") }, // mov gs:[rax + ...], imm
+    // Relative to rip, with a constant behind the address, and written.
+    { B("\x81\x05\xf6\x00\x00\x00\x78\x56\x34\x12\xeb\x00") }, // add [rip + 0xf6], imm
+    { B("\x4c\x0f\xaf\x1d\xf8\x00\x00\x00\xeb\x00") },         // imul r11, [rip]
+    { B("\x48\x8d\x05\xf9\x00\x00\x00\xeb\x00") },             // lea rax, [rip]
     // Strings, and instructions that read and write.
     { B("\x48\xa5\xa4\xac\xaa\xa6\xeb\x00") },                             // movs, lods, stos, cmps
     { B("\x48\x01\x07\x48\xff\x0e\x48\xf7\x1f\x48\x0f\xb1\x1e\xeb\x00") }, // add, dec, neg, cmpxchg
@@ -352,11 +392,11 @@ static struct cpu_state random_state(void)
     s.reg[9] = rnd() % 0x10 * 8;
     s.reg[10] = rnd() % 0x10 * 8;
     s.reg[13] = rnd() % 0x10 * 8;
-    s.reg[R_RDX] = CODE + 0x80 + rnd() % 0x80;
+    s.reg[R_RDX] = code_at + 0x80 + rnd() % 0x80;
     s.reg[R_RAX] = rnd() % 0x100;
     s.reg[R_RCX] = rnd() % 8;
     for (u64 a = 0x200; a < 0x400; a += 8)
-        *(u64 *)(page + a) = CODE + 0x80 + rnd() % 0x80;
+        *(u64 *)(page + a) = code_at + 0x80 + rnd() % 0x80;
     s.flags = (rnd() & FLAGS_ARITH) | 0x202;
     return s;
 }
@@ -466,7 +506,7 @@ static void test_frames(void **state)
 
         begin_mode(SPOOL_F_CALLS);
         region_flush();
-        edge.function = edge.target = CODE + row[i].n + 0x300;
+        edge.function = edge.target = code_at + row[i].n + 0x300;
         own_frame();
         below->sp = s.reg[R_RSP];
         both((const u8 *)row[i].bytes, row[i].n, &s);
@@ -475,7 +515,7 @@ static void test_frames(void **state)
         assert_int_equal(f->counter, 70);
         assert_int_equal(f->sp, sp);
         assert_int_equal(f->plt, row[i].back ? 0 : SPOOL_FRAME_JUMP);
-        assert_int_equal(f->key, row[i].back ? CODE + row[i].back + sp : below->key);
+        assert_int_equal(f->key, row[i].back ? code_at + row[i].back + sp : below->key);
         assert_int_equal(f->before[0], ~(u64)row[i].insns);
         assert_int_equal(counter(tb_config.calls_top + 1), row[i].insns);
         assert_int_equal(counter(70), !row[i].back); // calls are the block's executions
@@ -528,6 +568,30 @@ static void test_predicted(void **state)
     }
 }
 
+// Every flag is live where control may leave a superblock: test r8b, 8; bt [rdi], rcx; jc out; sub
+// ecx, ecx; mov [rdi], rax; jmp. Recording the address of bt, which leaves ZF as it is, destroys
+// flags.
+static void test_superblock(void **state)
+{
+    static const u8 bytes[] =
+        "\x41\xf6\xc0\x08\x48\x0f\xa3\x0f\x72\x08\x29\xc9\x48\x89\x07\xeb\x00";
+    u32 left = 0;
+
+    (void)state;
+    begin_mode(SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REPLAY);
+    joined[0] = code_at;
+    joined[1] = code_at + 10;
+    for (u32 i = 0; i < 50; i++) {
+        struct cpu_state s = random_state();
+
+        region_flush();
+        both(bytes, sizeof(bytes) - 1, &s);
+        left += leads() == code_at + 18;
+    }
+    joined[0] = 0;
+    assert_in_range(left, 5, 45); // both ways were taken
+}
+
 static void nothing_fast(void)
 {
     tb_config.d1_fast = tb_config.i1_fast = false;
@@ -555,7 +619,7 @@ static void test_helpers(void **state)
 static void test_calls(void **state)
 {
     (void)state;
-    edge = (struct spool_edge){ .function = CODE + 8, .target = CODE + 8, .counter = 70 };
+    edge = (struct spool_edge){ .function = code_at + 8, .target = code_at + 8, .counter = 70 };
     in_mode(SPOOL_F_CALLS, false);
     in_mode(SPOOL_F_CALLS | SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY, false);
     edge.plt = 9;
@@ -566,26 +630,45 @@ static void test_calls(void **state)
     in_mode(SPOOL_F_CALLS | SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY, true);
 }
 
+static void test_places(void **state)
+{
+    (void)state;
+    for (u32 i = 0; i < 2; i++) {
+        code_at = client_at = place[i];
+        in_mode(0, false);
+        in_mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY, false);
+        in_mode(SPOOL_F_CALLS, false);
+    }
+    code_at = client_at = LOW;
+}
+
 int main(void)
 {
     static u8 stack[65536];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),    cmocka_unit_test(test_caches),
         cmocka_unit_test(test_recorded), cmocka_unit_test(test_helpers),
-        cmocka_unit_test(test_frames),   cmocka_unit_test(test_predicted),
+        cmocka_unit_test(test_frames),   cmocka_unit_test(test_superblock),
+        cmocka_unit_test(test_places),   cmocka_unit_test(test_predicted),
         cmocka_unit_test(test_calls),
     };
     const struct k_stack alternate = { .sp = (u64)stack, .size = sizeof(stack) };
 
     if (hosted_init())
         return 1;
-    client_at = CODE;
+    client_at = code_at;
+    place[0] = PAGE_UP(region_end()) + 0x100000;
+    place[1] = 0x510000000000;
+    for (u32 i = 0; i < 2; i++)
+        if ((u64)sys_mmap(place[i], PAGE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != place[i])
+            return 1;
     memset((void *)region_start(), 0xcc, stubs_size());
     area = (u8 *)sys_mmap(0, AREA, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (sys_failed((long)area) || sys_call2(SYS_arch_prctl, ARCH_SET_GS, (u64)area) ||
-        sys_mmap(CODE, PAGE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != CODE ||
+        sys_mmap(code_at, PAGE_SIZE, PROT_READ | PROT_WRITE | PROT_EXEC,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (long)code_at ||
         sys_mmap(DATA, 0x20000, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != DATA ||
         sys_call2(SYS_sigaltstack, (u64)&alternate, 0))

@@ -876,6 +876,12 @@ static void test_gs(void **state)
     assert_int_equal(at.op[1].mem.base, ZYDIS_REGISTER_RAX);
     assert_int_equal(at.op[1].mem.index, ZYDIS_REGISTER_NONE);
     assert_int_equal(at.op[1].mem.disp.value, 128);
+    do {
+        assert_true(off < published.size);
+        off = step(off);
+    } while (at.zi.mnemonic == ZYDIS_MNEMONIC_LEA || at.zi.mnemonic == ZYDIS_MNEMONIC_MOV);
+    assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_VMOVDQU32);
+    assert_int_equal(at.op[0].reg.value, ZYDIS_REGISTER_ZMM0);
     TRANSLATE("\x65\x48\x8b\x44\x8a\x10\xeb\x00"); // mov rax, gs:[rdx + rcx * 4 + 16]
     for (off = step(0); at.zi.mnemonic != ZYDIS_MNEMONIC_LEA; off = step(off))
         assert_true(off < published.size);
