@@ -142,6 +142,15 @@ static void test_stack_set(void **state)
     assert_int_equal(told(0, 0, 0), 1);
     TRANSLATE("\xeb\x00");
     assert_int_equal(calls_of(STUB_CALLS_STACK), 0);
+    // lea rax, [rsp - 32]; mov rcx, rax; mov rsp, rcx: space of the stack. A load is another stack.
+    TRANSLATE("\x48\x8d\x44\x24\xe0\x48\x89\xc1\x48\x89\xcc\xeb\x00");
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 0);
+    TRANSLATE("\x48\x8b\x44\x24\xe0\x48\x89\xc1\x48\x89\xcc\xeb\x00");
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
+    TRANSLATE("\x48\x8d\x43\xe0\x48\x89\xc1\x48\x89\xcc\xeb\x00"); // lea rax, [rbx - 32]
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
+    TRANSLATE("\x48\xc7\xc0\x00\x00\x01\x00\x48\x89\xc4\xeb\x00"); // mov rax, 65536
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
 }
 
 // With --collect-jumps: a jump through a table is counted inline if its edge is known, else by a

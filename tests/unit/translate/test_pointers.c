@@ -120,6 +120,22 @@ static void loop_of_frame(void **state)
     assert_int_equal(from(1), 1); // the load of the word
 }
 
+// Words of the frame are forgotten when its register changes.
+static void other_frame(void **state)
+{
+    (void)state;
+    BLOCK("\x48\x8b\x07"     // mov (%rdi), %rax
+          "\x48\x89\x45\xf8" // mov %rax, -8(%rbp)
+          "\x48\x8b\x4d\xf8" // mov -8(%rbp), %rcx
+          "\x8b\x11"         // mov (%rcx), %edx: what the first has loaded
+          "\x48\x83\xc5\x10" // add $16, %rbp
+          "\x48\x8b\x4d\xf8" // mov -8(%rbp), %rcx
+          "\x8b\x11"         // mov (%rcx), %edx
+          "\xc3");           // ret
+    assert_int_equal(from(3), 1);
+    assert_int_equal(from(6), 6);
+}
+
 static void ends(void **state)
 {
     const struct {
@@ -160,8 +176,9 @@ static void appended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_a_block),    cmocka_unit_test(choices), cmocka_unit_test(frame),
-        cmocka_unit_test(loop_of_frame), cmocka_unit_test(ends),    cmocka_unit_test(appended),
+        cmocka_unit_test(in_a_block),    cmocka_unit_test(choices),     cmocka_unit_test(frame),
+        cmocka_unit_test(loop_of_frame), cmocka_unit_test(other_frame), cmocka_unit_test(ends),
+        cmocka_unit_test(appended),
     };
 
     if (mmap((void *)DATA_BASE, SPOOL_DATA_SIZE, PROT_READ | PROT_WRITE,
