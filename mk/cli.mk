@@ -103,6 +103,8 @@ $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 $(BUILD)/tests/unit/cli/files/test_source: $(call asan_objs,cli/files/source.c cli/files/sourcetree.c cli/files/align.c)
 $(BUILD)/tests/unit/finish/test_call_estimate: $(call asan_objs,finish/sums/call_estimate.c)
 $(BUILD)/tests/unit/finish/test_spool_estimate: $(call asan_objs,$(addprefix finish/spool/,spool_estimate.c spool_read.c spool_walk.c))
+$(BUILD)/tests/unit/finish/test_spool_counters: $(call asan_objs,$(addprefix finish/spool/,spool_contexts.c spool_counters.c spool_frames.c \
+    spool_read.c spool_walk.c))
 # Without run_machine.c: processors are data there.
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))
 $(BUILD)/tests/unit/cli/run/test_run_options: $(call asan_objs,$(addprefix cli/run/,run_levels.c run_options.c))

@@ -116,6 +116,28 @@ static void missing_load(void **state)
     assert_false(brings(0, 1, 10));
 }
 
+// A block that just ends goes on behind itself, and nowhere else, whatever target it has.
+static void goes_on(void **state)
+{
+    (void)state;
+    reset();
+    code[1].block.pc = pc(0) + 8;
+    code[1].in[0].from = REG(RDI);
+    code[2].in[0].from = REG(RDI);
+    flow[0].reg[RDI] = 2;
+    flow[0].end = SPOOL_FLOW_GOES_ON;
+    flow[0].target = pc(2);
+    counters[3] = 10; // misses of the second load
+    assert_true(brings(1, 0, 10));
+    assert_false(brings(2, 0, 10));
+    jumps(0, 2, SPOOL_FLOW_JUMPS);
+    assert_false(brings(1, 0, 10));
+    assert_true(brings(2, 0, 10));
+    jumps(0, 2, SPOOL_FLOW_ENDS);
+    assert_false(brings(1, 0, 10));
+    assert_false(brings(2, 0, 10));
+}
+
 // A call keeps rbx and not rax; the function gets all registers.
 static void calls(void **state)
 {
@@ -164,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops),
+        cmocka_unit_test(goes_on),
         cmocka_unit_test(missing_load),
         cmocka_unit_test(calls),
         cmocka_unit_test(damaged),
