@@ -137,6 +137,11 @@ static void test_stack_set(void **state)
     TRANSLATE(SET_STACK CALL);
     assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
     assert_int_equal(told(0, 1, 0), 1); // a call follows
+    TRANSLATE(SET_STACK CALL_RDX);
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
+    assert_int_equal(told(0, 1, 0), 1);
+    TRANSLATE(CALL_RDX);
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 0);
     TRANSLATE(SET_STACK "\xeb\x00");    // no call, within the function
     assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
     assert_int_equal(told(0, 0, 0), 1);
