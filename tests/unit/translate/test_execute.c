@@ -18,7 +18,8 @@
 #define LOW 0x60000000ul
 static u64 code_at = LOW, place[2];
 
-#define GS_DATA 0x3000 // in the area, where struct thread is not
+#define COUNTERS ((1u << 20) / 8)
+#define GS_DATA  0x3000 // in the area, where struct thread is not
 
 static u8 *area;
 static u8 page[4096]; // what the data page has before each run
@@ -200,6 +201,20 @@ static void show(char *to, const u8 *bytes, u32 n)
 
 static bool empty; // nothing is in the caches
 
+// What counter k has before; none is 0, so that one is not taken for another.
+static u64 before(u32 k)
+{
+    return 1000 + k;
+}
+
+// What has been added to it; of the pointer to the frames, itself.
+static u64 counter(u32 k)
+{
+    u64 value = ((u64 *)(area + TA_COUNTERS))[k];
+
+    return tb_config.calls && k == tb_config.calls_top ? value : value - before(k);
+}
+
 // The blocks of a superblock; else 0.
 static u64 joined[2];
 
@@ -225,7 +240,8 @@ static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
 
     memset(area, 0, PAGE_SIZE);
     memset((void *)RECORD_AT, 0xee, PAGE_SIZE);
-    memset(area + TA_COUNTERS, 0, 1u << 20);
+    for (u32 i = 0; i < COUNTERS; i++)
+        ((u64 *)(area + TA_COUNTERS))[i] = before(i);
     memset(area + TA_D1, 0, 0x10000);
     memset(area + TA_I1, 0, TA_I1_SIZE);
     memset(area + TA_BRANCH, 0, 0x10000);
@@ -258,18 +274,19 @@ static void both(const u8 *bytes, u32 n, const struct cpu_state *from)
     assert_memory_equal((void *)DATA, left, sizeof(left));
     assert_memory_equal(area + GS_DATA, left_gs, sizeof(left_gs));
     assert_memory_equal((void *)(code_at + 0x100), left_code, sizeof(left_code));
+    if (tb_config.recording && recorded.block.tail == RECORD_INDIRECT)
+        assert_int_equal(((u64 *)RECORD_AT)[recorded.block.slots - 1], ends);
     if (leads() != ends)
         fail_msg("%s: goes on at %lx, natively at %lx", text_of, leads(), ends);
-    for (u32 i = 0; i < (1u << 20) / 8; i++) {
-        u64 counter = ((u64 *)(area + TA_COUNTERS))[i];
+    for (u32 i = 0; i < COUNTERS; i++) {
+        u64 added = counter(i);
 
         // With a call graph there are counters of totals and edges, too, and with branches those of
         // mispredictions.
         if (joined[0])
             break; // where it leaves decides which
-        if (i == published.counter ? counter != 1
-                                   : counter && !tb_config.calls && !tb_config.branch)
-            fail_msg("%s: counter %u is %lu", text_of, i, counter);
+        if (i == published.counter ? added != 1 : added && !tb_config.calls && !tb_config.branch)
+            fail_msg("%s: counter %u is %lu", text_of, i, added);
     }
 }
 
@@ -468,11 +485,6 @@ static void test_recorded(void **state)
     more = NULL;
 }
 
-static u64 counter(u32 k)
-{
-    return ((u64 *)(area + TA_COUNTERS))[k];
-}
-
 // The caller's frame at the beginning.
 static struct spool_frame *const below = (void *)FRAMES;
 
@@ -516,7 +528,7 @@ static void test_frames(void **state)
         assert_int_equal(f->sp, sp);
         assert_int_equal(f->plt, row[i].back ? 0 : SPOOL_FRAME_JUMP);
         assert_int_equal(f->key, row[i].back ? code_at + row[i].back + sp : below->key);
-        assert_int_equal(f->before[0], ~(u64)row[i].insns);
+        assert_int_equal(f->before[0], ~(before(tb_config.calls_top + 1) + row[i].insns));
         assert_int_equal(counter(tb_config.calls_top + 1), row[i].insns);
         assert_int_equal(counter(70), !row[i].back); // calls are the block's executions
         // A frame that is another's does not have the jump.
@@ -555,7 +567,7 @@ static void test_predicted(void **state)
         begin_mode(SPOOL_F_BRANCH_SIM);
         region_flush();
         both((const u8 *)row[i].bytes, row[i].n, &s);
-        for (u32 k = 0; k < (1u << 20) / 8; k++)
+        for (u32 k = 0; k < COUNTERS; k++)
             all += counter(k);
         assert_int_equal(all, 1 + row[i].missed);
         // The predictor of a machine is simulated by helpers.
