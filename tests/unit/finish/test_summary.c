@@ -84,6 +84,35 @@ static void test_summary(void **state)
            "==8064== LL miss rate:      7.6% (   7.2%     +   13.9%  )\n");
 }
 
+// More references than instructions, and few branches: all columns are as wide as 1,200.
+static void test_summary_of_references(void **state)
+{
+    struct spool_header h = { .pid = 9, .flags = SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM };
+    const uint64_t counts[FINISH_EVENTS] = COUNTS(900, 9, 9, 900, 9, 9, 300, 3, 3, 10, 1, 0, 0);
+
+    (void)state;
+    prints(&h, counts,
+           "==9== I   refs:        900\n"
+           "==9== I1  misses:        9\n"
+           "==9== LLi misses:        9\n"
+           "==9== I1  miss rate:  1.00%\n"
+           "==9== LLi miss rate:  1.00%\n"
+           "==9== \n"
+           "==9== D   refs:      1,200  (900 rd   + 300 wr)\n"
+           "==9== D1  misses:       12  (  9 rd   +   3 wr)\n"
+           "==9== LLd misses:       12  (  9 rd   +   3 wr)\n"
+           "==9== D1  miss rate:   1.0% (1.0%     + 1.0%  )\n"
+           "==9== LLd miss rate:   1.0% (1.0%     + 1.0%  )\n"
+           "==9== \n"
+           "==9== LL refs:          21  ( 18 rd   +   3 wr)\n"
+           "==9== LL misses:        21  ( 18 rd   +   3 wr)\n"
+           "==9== LL miss rate:    1.0% (1.0%     + 1.0%  )\n"
+           "==9== \n"
+           "==9== Branches:         10  ( 10 cond +   0 ind)\n"
+           "==9== Mispredicts:       1  (  1 cond +   0 ind)\n"
+           "==9== Mispred rate:   10.0% (10.0%     + 0.0%   )\n");
+}
+
 // Three levels: an LL reference is a miss of L2.
 static void test_summary_of_three_levels(void **state)
 {
@@ -214,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_summary_of_references),
         cmocka_unit_test(test_summary_of_three_levels),
         cmocka_unit_test(test_summary_without_caches),
         cmocka_unit_test(test_summary_of_next_to_nothing),
