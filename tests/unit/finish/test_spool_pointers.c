@@ -185,11 +185,8 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops),
-        cmocka_unit_test(goes_on),
-        cmocka_unit_test(missing_load),
-        cmocka_unit_test(calls),
-        cmocka_unit_test(damaged),
+        cmocka_unit_test(loops), cmocka_unit_test(goes_on), cmocka_unit_test(missing_load),
+        cmocka_unit_test(calls), cmocka_unit_test(damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
