@@ -40,8 +40,8 @@ void heap_unshare(void);
 // able to lift the limit again.
 void heap_reserve(void);
 
-// A process that shares this memory was killed, perhaps while it held the lock: it is free, and what
-// it guards is as that process left it. No other thread runs.
+// A process that shares this memory was killed, perhaps while it held the lock: it is free, and
+// what it guards is as that process left it. No other thread runs.
 void heap_forget_lock(void);
 
 // A copy of s in memory of heap_alloc(strlen(s) + 1).

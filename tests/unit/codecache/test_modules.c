@@ -446,8 +446,8 @@ static void many(void)
     for (const char *k = held(); (k = strchr(k, '+')); k++)
         n++;
     CHECK(n == 1024);
-    // The first, which is executed, and then the last 1,023. Of 256 inode numbers in a row one is in
-    // the first one's list, before it: that is whole.
+    // The first, which is executed, and then the last 1,023. Of 256 inode numbers in a row one
+    // is in the first one's list, before it: that is whole.
     CHECK(record("/memfd:1", &of[0], true).mtime != 0);
     CHECK(record("/memfd:376", &of[376], true).mtime == 0);
     CHECK(record("/memfd:377", &of[377], true).mtime != 0);
