@@ -23,6 +23,7 @@
 #include "cli/terminal/progress.h"
 #include "report/core/formula.h"
 #include "report/core/heap.h"
+#include "report/pack/deflate.h"
 
 extern char **environ;
 
@@ -285,8 +286,10 @@ int cmd_report(int argc, char **argv)
     if (!r.pack)
         die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
     define_events(&r);
+    report_data(&r);
     put_facts(&r);
-    r.page_size = report_html_size() + 16384; // with the summary
+    r.page_size = report_html_size() + deflate_in_page(r.data_block.deflated_size) +
+                  16384; // with the summary
     pack_functions(r.pack);
     if (pack_finish(r.pack) < 0)
         die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
@@ -302,6 +305,7 @@ int cmd_report(int argc, char **argv)
     if (r.open)
         open_browser(r.out);
     pack_free(r.pack);
+    free(r.data_block.deflated);
     side_free(r.side);
     return UTIL_OK;
 }

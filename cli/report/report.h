@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern report`, shared by report.c (the command), report_options.c, report_text.c
-// (sources), report_code.c (assembly) and report_html.c (the file).
+// (sources), report_code.c (assembly), report_data.c (objects of the data) and report_html.c (the
+// file).
 #ifndef QUERN_CLI_REPORT_H
 #define QUERN_CLI_REPORT_H
 
@@ -20,6 +21,7 @@ struct report {
     // Options
     const char *command;
     const char *out, *base, *event_name, *title, *mod_file, *mod_func;
+    const char *data, *base_data; // profiles of the data
     struct option_list define;
     bool open, code, series, empty;
     uint32_t source;
@@ -29,6 +31,8 @@ struct report {
     size_t event;        // functions are sorted by it
     struct pack *pack;
     size_t page_size; // bytes that are not data
+
+    struct block data_block; // report_data.c: JSON, deflated; without bytes: there is none
 
     // report_text.c
     uint8_t *text_done; // by file of the pack: 0, or enum text_done
@@ -61,6 +65,10 @@ void report_text_end(struct report *r);
 // report_code.c: adds the instructions of functions first to end.
 void report_code_add(struct report *r, uint32_t first, uint32_t end);
 void report_code_end(struct report *r);
+
+// report_data.c: reads the profile of the data, if there is one, and makes `data_block` of it. The
+// pack has its functions.
+void report_data(struct report *r);
 
 // report_html.c: is the page built into the program? Not where the tools that make it were missing.
 bool report_html_there(void);

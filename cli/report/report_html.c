@@ -219,9 +219,23 @@ static void put_block(FILE *f, const struct report *r, size_t i)
     fputs("</script>\n", f);
 }
 
+static void put_data(FILE *f, const struct block *b)
+{
+    if (!b->deflated)
+        return;
+    fprintf(f,
+            "<script type=\"application/quern-data\" id=\"quern-data\" data-size=\"%zu\" "
+            "data-crc=\"%08x\">",
+            b->size, b->crc);
+    put_base64(f, b->deflated, b->deflated_size);
+    fputs("</script>\n", f);
+}
+
+// The objects of the data are there before the page is ready, which may need block 0 alone.
 static void put_first(FILE *f, const struct report *r)
 {
     if (!r->empty) {
+        put_data(f, &r->data_block);
         put_block(f, r, 0);
         return;
     }

@@ -35,6 +35,10 @@ static const struct option rows[] = {
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     { "--open", NULL, "open the report in a browser (xdg-open)", OPTION_SET, FIELD(open) },
     SIDE_OPTIONS_COMPARED(struct report),
+    { "--data", "=FILE",
+      "the profile of the data of the same run (quern run --data=yes) [data.out.PID beside the profile]",
+      OPTION_TEXT, FIELD(data) },
+    { "--base-data", "=FILE", "the same for the base", OPTION_TEXT, FIELD(base_data) },
     { "--series", NULL, "one column per PROFILE, instead of their sum",
       OPTION_SET, FIELD(series) },
     { "--define", "='NAME = FORMULA'",
@@ -74,7 +78,7 @@ static void check_empty(struct report *r)
         die(UTIL_USAGE, "--empty: %s: profiles are dropped into the page later; name none here",
             r->side[0].paths[0]);
     if (r->base || r->event_name || r->mod_file || r->mod_func || r->series || r->define.count ||
-        include->count || old->count)
+        r->data || r->base_data || include->count || old->count)
         die(UTIL_USAGE, "--empty: there is no profile yet; only -o, --open and --title go with it");
     r->out = r->out ? r->out : "quern-report.html";
     r->title = r->title ? r->title : "Quern: drop a profile here";
@@ -100,6 +104,8 @@ void report_options_read(struct report *r, int argc, char **argv)
         die(UTIL_USAGE, "--series: not with --base: it compares the runs with each other");
     if (r->series && r->side[0].path_count < 2)
         die(UTIL_USAGE, "--series: name two profiles or more");
+    if (r->base_data && !r->base)
+        die(UTIL_USAGE, "--base-data: there is no base; --base=OLD names one");
     if (r->base) {
         r->side[1].paths = &r->base;
         r->side[1].path_count = 1;

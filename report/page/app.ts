@@ -5,6 +5,7 @@ import { NONE, Of, Side, sideNames } from "./core";
 import type { Value } from "./core";
 import type { Column as Cell, Filter, Name, Summary } from "./api";
 import type { Client } from "./client";
+import type { Data } from "./data";
 import type { Child } from "./element";
 import type { Column } from "./table";
 import { base, clip, factor, h, number, percent, share, signed } from "./element";
@@ -33,7 +34,7 @@ export { sideNames };
 export class App {
   constructor(readonly client: Client, readonly summary: Summary, readonly state: State, readonly ready: boolean,
     readonly func: number, readonly focus: number, readonly hidden: number[],
-    readonly move: (to: State, replace?: boolean) => void) {}
+    readonly move: (to: State, replace?: boolean) => void, readonly data: Data | null = null) {}
 
   // ---- Events ----
 

@@ -16,8 +16,10 @@ export interface Curve {
   growth: { data: number[]; code: number[] } | null; // by the end of each of equal pieces of the run
 }
 
-// The other lines of a header.
-export function withoutCurve(descs: string[]): string[] { return descs.filter((desc) => !desc.startsWith(KEY)); }
+// The other lines of a header, without the walks and fields of a profile of the data, of which there may be thousands.
+export function withoutCurve(descs: string[]): string[] {
+  return descs.filter((desc) => !desc.startsWith(KEY) && !/^(Walk|Walk at|Field): /.test(desc));
+}
 
 function numbers(descs: string[], name: string): number[] {
   const found = descs.find((desc) => desc.startsWith(KEY + name + ":"));

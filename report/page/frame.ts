@@ -34,7 +34,7 @@ function copy(e: ClipboardEvent): void {
 }
 
 // Views that a search does not leave: it filters lists, and highlights in pictures.
-const lists = ["functions", "compare", "lines", "series"], pictures = ["flame", "treemap", "graph"];
+const lists = ["functions", "compare", "lines", "series", "data"], pictures = ["flame", "treemap", "graph"];
 
 // Texts in the form of the address.
 function hiding(texts: string[]): string { return texts.map((text) => text.replace(/~/g, "%7E")).join("~"); }

@@ -7,6 +7,8 @@ import { App } from "./app";
 import type { Shown } from "./app";
 import type { Summary } from "./api";
 import { Client } from "./client";
+import { read as readData } from "./data";
+import type { Data } from "./data";
 import { Drop } from "./drop";
 import { decode, fault, inflate, text } from "./file";
 import { Frame } from "./frame";
@@ -32,6 +34,7 @@ class Page {
   private app: App | null = null; // that it was made with
   private turn = 0;
   private ready = false;
+  private data: Data | null = null; // of the objects, when it is read
   private readonly frame = new Frame(root);
 
   constructor(private client: Client) {
@@ -52,8 +55,9 @@ class Page {
     this.ready = false;
   }
 
-  loaded(ready: boolean): void {
+  loaded(ready: boolean, data: Data | null = null): void {
     this.ready = ready;
+    this.data = data;
     this.summary = null;
     this.look();
   }
@@ -121,7 +125,7 @@ class Page {
       if (f !== NONE) hidden.push(f);
     }
     if (turn !== this.turn) return;
-    const app = new App(this.client, this.summary!, state, this.ready, func, focus, hidden, this.move);
+    const app = new App(this.client, this.summary!, state, this.ready, func, focus, hidden, this.move, this.data);
     const view = viewOf(app), key = view.key + "|" + this.ready + "|" + (view.key === "function" ? state.f ?? "" : "");
     const same = this.shown && key === this.key;
     this.frame.show(app, view);
@@ -181,7 +185,10 @@ async function startEmpty(): Promise<void> {
 async function start(): Promise<void> {
   let page: Page | null = null;
   const client = new Client(await inflate(decode(text("quern-worker"))), {
-    first: () => page!.loaded(false), ready: () => page!.loaded(true), fault,
+    first: () => page!.loaded(false), fault,
+    // The objects of the data are before the blocks that it waits for.
+    ready: () => void readData().catch((e: Error) => fault("The objects of the data in this report are damaged: " + e.message))
+      .then((data) => page!.loaded(true, data ?? null)),
   });
   page = new Page(client);
   (window as unknown as { quern: unknown }).quern = client; // for tests, and for scripts in the console

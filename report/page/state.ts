@@ -23,8 +23,9 @@ export interface State {
   w?: string;  // file
   l?: string;  // line
   x?: string;  // heat: an event
+  ob?: string; // object of the data: hash
   a?: string;  // "1": all callers and callees
-  k?: string;  // kind of a picture; in a series "self": self costs, else inclusive ones
+  k?: string;  // kind of a picture, of the data its event; in a series "self": self costs, else inclusive ones
   t?: string;  // "1": a picture as a table
   y?: string;  // assembly: "att"
   b?: string;  // lines: "addr"

@@ -10,6 +10,7 @@ import { h, wide } from "./element";
 import { csvOf, Table } from "./table";
 import type { Column } from "./table";
 import { assemblyView } from "./view_assembly";
+import { dataOfFunction } from "./view_data";
 import { flameView } from "./view_flame";
 import { minus, sourceOfFunction } from "./view_source";
 import { rate, whyBar, whyChange, whyLegend } from "./why";
@@ -234,6 +235,8 @@ async function show(app: App): Promise<Shown> {
     n.cycle[0] ? " in cycle " + n.cycle[0] : null), places(app, n), await costs(app, f));
   const bars = await why(app, f);
   if (bars) element.append(bars);
+  const data = await dataOfFunction(app, f);
+  if (data) element.append(data);
   if (!app.calls) {
     if (app.ready) await inside(app, f, n, element, ends);
     return { element, end };
@@ -249,7 +252,7 @@ async function show(app: App): Promise<Shown> {
     ...(await Promise.all([true, false].map((callers) => all ? reach(app, f, callers) : neighbours(app, f, callers)))));
   // As in the flame graph, for this function.
   element.append(opened("Sandwich: callers above, callees below", () => flameView.show(new App(app.client, app.summary,
-    { ...app.state, k: "sandwich", t: "" }, app.ready, f, app.focus, app.hidden, app.move)), ends));
+    { ...app.state, k: "sandwich", t: "" }, app.ready, f, app.focus, app.hidden, app.move, app.data)), ends));
   await inside(app, f, n, element, ends);
   return {
     element, end, key: (key: string): boolean => {

@@ -13,12 +13,15 @@ import { write } from "./state";
 import { coloured, dedent, languageOf, lex } from "./syntax";
 import type { Open } from "./syntax";
 import { Table } from "./table";
+import { dataOfLine, dataSaid, dataValues } from "./view_data";
+import type { LineData } from "./view_data";
 import { causesLegend, whyCell } from "./why";
 import type { Column, Row } from "./table";
 
 export const LEAST = 100n; // minimum count of a line or instruction for a ratio to be hot
 const COST = 8, SHARE = 5.4, LINE = 4.2, WHY = 8, WHY_CHANGED = 9; // widths of columns, rem
 const FILES = 300;  // in the list of files
+const OBJECTS = 3;  // of the data, below a line
 const INTO = 40;    // functions, the most expensive, whose inlined code is shown
 
 const states = ["", "The source was not found.", "The source was left out (--source).",
@@ -39,7 +42,9 @@ interface LineRow { old: number; new: number; text: string | null; values: Value
   cold: boolean; gap: boolean; inside: Inside | null }
 // A row below a line: a call, or (file) what was inlined from a file.
 interface CalleeRow { call: Call; of: LineRow; inside: Inside | null; file: string | null; mark: string }
-type SourceRow = LineRow | CalleeRow;
+// Below a line: an object of the data that it misses in.
+interface DataRow { data: LineData; line: number }
+type SourceRow = LineRow | CalleeRow | DataRow;
 // What an unfolded row is of.
 interface Inside { depth: number; mark: string; file: string }
 type Costs = { lines: { line: number; values: Value[][] }[]; sites: Site[] };
@@ -119,6 +124,7 @@ async function fileOf(app: App, files: { name: string }[]): Promise<string> {
 class SourceView implements Shown {
   readonly element = h("div");
   private table: Table | null = null;
+  private file = "";
   private whole: SourceRow[] = []; // without what is unfolded
   private rows: SourceRow[] = [];
   private open = new Set<string>();
@@ -154,6 +160,7 @@ class SourceView implements Shown {
       app.client.ask("source", file, Side.New), app.client.ask("source", file, Side.Old), app.client.ask("align", file),
       app.client.ask("fileLines", file, NONE, events, app.upTo), app.client.ask("fileFuncs", file),
     ]);
+    this.file = name;
     if (states[now.state]) this.element.append(h("p", { class: "note" }, states[now.state]!));
     for (const { line, func } of funcs) this.byLine.set(line, [...this.byLine.get(line) ?? [], func]);
     this.whole = this.build(now, old, runs, costs, events.length, null);
@@ -173,6 +180,7 @@ class SourceView implements Shown {
       app.client.ask("fileLines", file, this.func, events, app.upTo),
     ]);
     if (!costs.lines.length && !costs.sites.length) return false;
+    this.file = n.file;
     if (states[now.state]) this.element.append(h("p", { class: "note" }, states[now.state]!));
     this.whole = this.build(now, old, runs, costs, events.length, null);
     await this.addInlined([this.func], events);
@@ -252,6 +260,7 @@ class SourceView implements Shown {
       const row: LineRow = { old: o, new: n, text, values, calls, cold, gap: gap && !inside, inside };
       gap = false;
       rows.push(row);
+      if (!inside && this.file) for (const data of dataOfLine(app, this.file, n).slice(0, OBJECTS)) rows.push({ data, line: n });
       for (const call of calls) rows.push({ call, of: row, inside, file: null, mark: above + o + "-" + n + "-" + call.callee.hash });
     }
     if (inside) {
@@ -394,7 +403,7 @@ class SourceView implements Shown {
       await this.table!.show({
         count: this.rows.length,
         load: (first, count) => Promise.resolve(this.rows.slice(first,
-          first + count).map((row) => "call" in row ? calleeRow(row) : cell(row, opened))),
+          first + count).map((row) => "data" in row ? dataRow(row) : "call" in row ? calleeRow(row) : cell(row, opened))),
       }, keep);
       if (this.toggled)
         this.table!.element.querySelector<HTMLElement>('tr[data-mark="' + CSS.escape(this.toggled) + '"] button')?.focus({ preventScroll: true });
@@ -467,6 +476,23 @@ class SourceView implements Shown {
         : h("span", { class: "call" }, toggle, " inlined from ", h("bdi", { title: row.file }, base(row.file)), " into ", app.link(callee));
       line.style.setProperty("--depth", String(row.inside?.depth ?? 0));
       return { cells: [...cells, null, line], of, attributes: { class: row.inside ? "site unfolded" : "site", "data-mark": row.mark } };
+    };
+    const dataRow = (row: DataRow): Row => {
+      const cells: (Node | string | null)[] = [], of: string[] = [];
+      for (const e of shown) {
+        const d = dataValues(app, row.data, e);
+        for (const side of app.sides) {
+          cells.push(d && app.text(side, d.v, d.scale));
+          of.push(d ? ["dataline", e, side, row.line + "-" + row.data.object.id].join(":") : "");
+        }
+        if (!app.summary.events[e]!.ratio) {
+          cells.push(d && app.shareOf(d.v[0]!.approx, app.total(e, Side.New)));
+          of.push("");
+        }
+      }
+      if (causes.length) cells.push(null);
+      if (app.base) cells.push(null);
+      return { cells: [...cells, null, dataSaid(app, row.data)], of, attributes: { class: "site data" } };
     };
     await this.again(false);
   }

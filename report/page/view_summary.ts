@@ -11,6 +11,7 @@ import { withoutCurve } from "./curve";
 import { costSection } from "./summary_cost";
 import { lookSection } from "./summary_look";
 import { csvOf, Table } from "./table";
+import { dataSection } from "./view_data";
 import { runTotals } from "./view_series";
 import { cyclesName, rate, whyBar, whyChange, whyMachine, wholeOf } from "./why";
 
@@ -240,6 +241,8 @@ export const summaryView: View = {
     return {
       element, end: (): void => { gone = true; },
       begin: (): void => {
+        const data = dataSection(app);
+        if (data) look.append(data);
         void (async (): Promise<void> => {
           for (const [to, make] of app.ready ? [[look, lookSection], [rest, lines], [rest, sure]] as const : []) {
             const section = await make(app).catch((e: Error) => h("p", { class: "note" }, e.message));

@@ -4,6 +4,7 @@
 import type { App, View } from "./app";
 import { assemblyView } from "./view_assembly";
 import { curveView } from "./view_curve";
+import { dataView } from "./view_data";
 import { flameView } from "./view_flame";
 import { compareView, functionsView } from "./view_functions";
 import { functionView } from "./view_function";
@@ -17,7 +18,7 @@ import { treemapView } from "./view_treemap";
 
 export const views: View[] = [summaryView, functionsView, functionView, sourceView, compareView, seriesView, graphView, flameView,
   treemapView,
-  linesView, assemblyView, partsView, curveView];
+  linesView, assemblyView, partsView, curveView, dataView];
 
 export function viewOf(app: App): View {
   return views.find((view) => view.key === app.state.v && view.when(app)) ?? summaryView;
