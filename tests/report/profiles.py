@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The input of check.py: profiles and a program with costs worked out by hand, beside them."""
+import os
+
 
 # b and c, of two files and objects, are a cycle: 10 + 20 of their own and 30 for d. a calls b once for 40 and c twice for
 # 20, so the cycle three times for 60; b calls d once for 10, c four times for 20.
@@ -149,3 +151,115 @@ f: mov $10, %ecx
 .size f, . - f
 .section .note.GNU-stack
 """
+
+
+# A program and its data (quern run --data=yes), D1 of 4,096 B. Of the D1 misses, 1,305 read and 120 write: matrix has 600 and 400 of
+# the former, in two of its fields, and 100 of the latter; the list 300 and 20; the stack 5. by_columns takes 899 steps through matrix,
+# 880 of them 4,160 bytes: 20 walks, each of 44 strides, 183,040 bytes. In the old one matrix has 150 and 50, and by_columns 100.
+DATA_CODE = """# callgrind format
+pid: 7
+cmd: ./grid
+desc: D1 cache: 4096 B, 64 B, 4-way associative
+positions: line
+events: Ir Dr Dw D1mr D1mw DLmr DLmw
+ob=/%s/grid
+fl=%s/grid.c
+fn=main
+20 40 5 0 5 0 0 0
+cfn=by_columns
+calls=1 12
+20 5000 1000 0 %d 0 %d 0
+cfn=by_rows
+calls=1 14
+20 1200 800 100 100 100 10 100
+cfi=%s/list.c
+cfn=find
+calls=1 30
+20 400 300 0 300 0 0 0
+cfn=build
+calls=1 8
+20 50 0 20 0 20 0 0
+fl=%s/grid.c
+fn=by_columns
+12 5000 1000 0 %d 0 %d 0
+fn=by_rows
+14 900 800 0 100 0 10 0
+15 300 0 100 0 100 0 100
+fl=%s/list.c
+fn=find
+30 400 300 0 300 0 0 0
+fn=build
+8 50 0 20 0 20 0 0
+"""
+DATA = """# callgrind format
+pid: 7
+cmd: ./grid
+desc: D1 cache: 4096 B, 64 B, 4-way associative
+desc: Functions: objects of the data
+desc: Field: 0\tcells[].head\t%s/grid.c:3\tstatic: matrix\t???
+desc: Walk at: stride 4160\t880\t899\tstatic: matrix\tby_columns\t%s/grid.c:12
+desc: Walk at: sequential\t99\t99\tstatic: matrix\tby_rows\t%s/grid.c:14
+desc: Walk at: sequential\t99\t99\tstatic: matrix\tby_rows\t%s/grid.c:15
+desc: Walk at: pointer chase\t299\t299\theap: build (list.c:8) < main (grid.c:20)\tfind\t%s/list.c:30
+desc: Walk: stride 4160\t880\t1097\tstatic: matrix
+desc: Walk: pointer chase\t299\t318\theap: build (list.c:8) < main (grid.c:20)
+positions: instr line
+events: D1mr D1mw DLmr DLmw
+ob=/%s/grid
+fl=???
+fn=static: matrix
+0x0 0 %d 0 %d 0
+0x40 0 %d 100 20 100
+ob=???
+fn=stack
+0x0 0 5 0 0 0
+ob=/%s/grid
+fl=%s/list.c
+fn=heap: build (list.c:8) < main (grid.c:20)
+0x0 8 300 20 0 0
+fl=%s/grid.c
+fn=main
+cob=???
+cfi=???
+cfn=stack
+calls=5 0
+0x0 20 5 0 0 0
+fn=by_columns
+cob=/%s/grid
+cfi=???
+cfn=static: matrix
+calls=%d 0
+0x0 12 %d 0 %d 0
+fn=by_rows
+cfi=???
+cfn=static: matrix
+calls=100 0
+0x0 14 100 0 10 0
+cfi=???
+cfn=static: matrix
+calls=100 0
+0x0 15 0 100 0 100
+fl=%s/list.c
+fn=find
+cfn=heap: build (list.c:8) < main (grid.c:20)
+calls=300 8
+0x0 30 300 0 0 0
+fn=build
+cfn=heap: build (list.c:8) < main (grid.c:20)
+calls=20 8
+0x0 8 0 20 0 0
+"""
+
+
+def data_profiles(folder, old=False):
+    """Writes callgrind.out.7 and data.out.7, and the sources; returns the path of the former."""
+    os.makedirs(folder, exist_ok=True)
+    ob, src = ("old" if old else "bin"), "/src"
+    misses, ll = (100, 20) if old else (900, 40)
+    first, second, first_ll = (150, 50, 10) if old else (600, 400, 30)
+    path = os.path.join(folder, "callgrind.out.7")
+    with open(path, "w") as f:
+        f.write(DATA_CODE % (ob, src, misses, ll, src, src, misses, ll, src))
+    with open(os.path.join(folder, "data.out.7"), "w") as f:
+        f.write(DATA % (src, src, src, src, src, ob, first, first_ll, second, ob, src, src, ob, misses, misses, ll, src))
+    return path
