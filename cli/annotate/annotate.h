@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern annotate`, shared by annotate.c (preamble), annotate_options.c, annotate_table.c
-// (functions), annotate_parts.c (parts), annotate_source.c (lines) and annotate_asm.c
-// (instructions).
+// (functions), annotate_parts.c (parts), annotate_source.c (lines), annotate_asm.c (instructions)
+// and annotate_data.c (walks and advice).
 #ifndef QUERN_CLI_ANNOTATE_H
 #define QUERN_CLI_ANNOTATE_H
 
@@ -82,6 +82,7 @@ struct annotate {
     quern_count *opened;  // by function: inclusive costs with opened cycles; NULL: they are not
     struct walks walks;   // through the objects, of a profile of the data
     struct walks by_line; // of the lines, from --data
+    struct option_list advice; // on the data; owns its sentences
     // The cycle with the highest self cost, where that is half of the program's: its functions.
     size_t cycle_funcs;
     double cycle_share; // percent
@@ -105,6 +106,11 @@ int annotate_compare(const struct annotate *a, const quern_count *x, const quern
 // annotate_source.c: files chosen by the user and, with --auto, those of the functions shown.
 // Returns how many of the user's could not be found.
 size_t annotate_sources(struct annotate *a);
+
+// annotate_data.c: reads the profile of the data, if there is one, its walks and the advice; prints
+// the advice.
+void annotate_data(struct annotate *a);
+void annotate_data_advice(const struct annotate *a);
 
 // annotate_parts.c: the functions shown, by the share of each part.
 void annotate_parts(const struct annotate *a);

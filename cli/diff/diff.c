@@ -17,6 +17,7 @@
 #include "cli/files/file.h"
 #include "cli/files/trust.h"
 #include "cli/profiles/event.h"
+#include "cli/profiles/objects.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/remark.h"
 #include "cli/profiles/table.h"
@@ -130,6 +131,7 @@ static int run(int argc, char **argv, bool traditional)
         return UTIL_USAGE;
     }
     d.events = quern_profile_event_count(d.old.p);
+    d.data = objects_are(d.old.p) && objects_are(d.new_.p);
     d.timed = event_cycles(d.old.p, &d.cycles);
     all_events(&d, d.show, "--show", &d.shown, &d.shown_count);
     all_events(&d, d.sort, "--sort", &d.sorted, &d.sorted_count);

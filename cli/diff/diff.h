@@ -100,6 +100,7 @@ struct diff {
     const quern_count *old_totals, *new_totals;
     struct known_cycles cycles;
     bool timed; // they have those
+    bool data;  // both are of the data: their functions are objects
     size_t *shown, shown_count, *sorted, sorted_count;
     struct table table;
     struct diff_limit *limit; // one for each of fail_if
@@ -135,6 +136,8 @@ void diff_join(struct diff *d, const struct quern_rewrite *file, const struct qu
 void diff_functions(struct diff *d);
 void diff_edges(struct diff *d);
 void diff_put_func(const struct diff *d, uint32_t func);
+// "function", or "object".
+const char *diff_noun(const struct diff *d);
 // Is the difference shown: does any shown count differ, and the first sort event by the threshold?
 int diff_matters(const struct diff *d, const quern_count *delta);
 int diff_compare(const struct diff *d, const quern_count *x, const quern_count *y);

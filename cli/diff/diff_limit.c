@@ -66,6 +66,14 @@ static void parse_limit(const char *text, struct parsed_limit *l)
 
 // ---- Functions ----
 
+// An object of the data without its kind: "table" is "static: table".
+static bool is_object(const char *text, const char *name)
+{
+    const char *behind = strstr(name, ": ");
+
+    return behind && strcmp(text, behind + 2) == 0;
+}
+
 // Does this text, a name or a pattern, mean the function, alone or behind "file:"?
 static bool means(const struct diff *d, const char *text, bool pattern, uint32_t func)
 {
@@ -76,7 +84,7 @@ static bool means(const struct diff *d, const char *text, bool pattern, uint32_t
     bool yes;
 
     if (!pattern)
-        return funcname_is(text, fn) ||
+        return funcname_is(text, fn) || (d->data && is_object(text, fn)) ||
                (strncmp(text, fl, n) == 0 && text[n] == ':' && funcname_is(text + n + 1, fn));
     if (funcname_matches(text, fn))
         return true;

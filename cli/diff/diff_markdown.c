@@ -120,7 +120,7 @@ static void put_functions(FILE *f, const struct diff *d)
     size_t n = diff_changed(d, &func, &delta);
 
     if (!n) {
-        fputs("\nNo function changed.\n", f);
+        fprintf(f, "\nNo %s changed.\n", diff_noun(d));
         goto out;
     }
     fputs("\n|", f);
@@ -129,7 +129,7 @@ static void put_functions(FILE *f, const struct diff *d)
         put_code(f, quern_profile_event_name(d->old.p, d->shown[i]), true);
         fputs(" |", f);
     }
-    fprintf(f, " function%s |\n|", d->inclusive ? ", with what it calls" : "");
+    fprintf(f, " %s%s |\n|", diff_noun(d), d->inclusive ? ", with what it calls" : "");
     for (size_t i = 0; i < d->shown_count; i++)
         fputs(" ---: |", f);
     fputs(" --- |\n", f);
@@ -153,7 +153,7 @@ static void put_functions(FILE *f, const struct diff *d)
         free(both);
     }
     if (n > ROWS_MAX)
-        fprintf(f, "\nand %zu more functions\n", n - ROWS_MAX);
+        fprintf(f, "\nand %zu more %ss\n", n - ROWS_MAX, diff_noun(d));
 out:
     free(func);
     free(delta);

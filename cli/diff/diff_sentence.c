@@ -99,9 +99,9 @@ static void add_place(char **text, const struct diff *d, const struct diff_limit
 static void add_missing(char **text, const struct diff *d, const struct diff_limit *l)
 {
     if (l->gone != QUERN_NONE)
-        add(text, "%s has no function '%s' any more", d->new_.path, l->func);
+        add(text, "%s has no %s '%s' any more", d->new_.path, diff_noun(d), l->func);
     else
-        add(text, "neither profile has a function '%s'", l->func);
+        add(text, "neither profile has %s %s '%s'", d->data ? "an" : "a", diff_noun(d), l->func);
     if (l->nearest)
         add(text, "; is '%s' meant?", l->nearest);
 }
@@ -117,9 +117,9 @@ char *diff_sentence(const struct diff *d, const struct diff_limit *l)
     if (!l->each)
         add_was(&text, l, l->event, l->old, l->now);
     else if (!l->exceeded)
-        add(&text, "%s of no function exceeds it", l->event);
+        add(&text, "%s of no %s exceeds it", l->event, diff_noun(d));
     else
-        add(&text, "%s of %zu function%s", l->event, l->places, l->places == 1 ? "" : "s");
+        add(&text, "%s of %zu %s%s", l->event, l->places, diff_noun(d), l->places == 1 ? "" : "s");
     add_cause(&text, d, l);
     for (size_t i = 0; i < l->shown; i++) {
         add(&text, i ? "; " : l->each ? ": " : "; most in ");

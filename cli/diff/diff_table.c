@@ -129,6 +129,11 @@ int diff_matters(const struct diff *d, const quern_count *delta)
     return d->threshold <= 0 || 100.0 * (double)v >= d->threshold * (double)total;
 }
 
+const char *diff_noun(const struct diff *d)
+{
+    return d->data ? "object" : "function";
+}
+
 void diff_put_func(const struct diff *d, uint32_t func)
 {
     struct quern_func f = quern_profile_func_get(d->names, func);
@@ -221,11 +226,13 @@ size_t diff_changed(const struct diff *d, uint32_t **func, quern_count **delta)
 void diff_functions(struct diff *d)
 {
     quern_count *delta;
+    char *title;
     size_t n;
     struct row *row = choose(d, &n, &delta);
 
-    head(d, row, n, delta,
-         d->inclusive ? "file:function (inclusive, new - old)" : "file:function (new - old)");
+    title = xasprintf("file:%s (%snew - old)", diff_noun(d), d->inclusive ? "inclusive, " : "");
+    head(d, row, n, delta, title);
+    free(title);
     for (size_t i = 0; i < n; i++) {
         table_row(&d->table, delta + row[i].delta, UINT64_MAX);
         putchar(' ');
@@ -293,7 +300,9 @@ void diff_edges(struct diff *d)
     sorting = d;
     sorting_delta = delta;
     qsort(row, m, sizeof(*row), by_delta);
-    head(d, row, m, delta, "caller => callee (calls before -> now)");
+    head(d, row, m, delta,
+         d->data ? "function => object (misses before -> now)"
+                 : "caller => callee (calls before -> now)");
     for (size_t i = 0; i < m; i++) {
         table_row(&d->table, delta + row[i].delta, UINT64_MAX);
         putchar(' ');

@@ -12,6 +12,7 @@
 #include "cli/options/options.h"
 #include "cli/profiles/event.h"
 #include "cli/profiles/side.h"
+#include "cli/profiles/walks.h"
 #include "report/core/detail.h"
 #include "report/core/group.h"
 #include "report/core/values.h"
@@ -87,11 +88,13 @@ struct top {
     bool calls, compare; // has the profile calls, is there a base?
     struct known_cycles cycles;
     bool timed; // has it estimated cycles?
+    bool data;  // is it of the data? Its functions are objects, which call none, or miss in them
+    struct walks walks;
 
     // State of the screen
     struct top_place here, *back;
     size_t backs;
-    bool inclusive;        // inclusive costs
+    bool inclusive;        // inclusive costs; of the data: the functions that miss, not the objects
     unsigned sort;         // column, or the number of columns: by name
     bool up;               // ascending
     unsigned shift;        // columns hidden on the left
@@ -164,6 +167,8 @@ bool top_rows_value(struct top *t, const struct top_row *r, enum values_of of, u
                     struct value *v);
 struct value top_rows_total(struct top *t, unsigned side);
 struct top_cause top_rows_cause(struct top *t, const struct top_row *r, enum values_of of);
+// Of the data: does a function miss, or is it an object?
+bool top_rows_misses(const struct top *t, uint32_t func);
 // The function of a row, or CORE_NONE.
 uint32_t top_rows_func(const struct top *t, const struct top_row *r);
 // The name of a group: part of a string of the core, or written to `number`.

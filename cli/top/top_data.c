@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "cli/base/util.h"
+#include "cli/profiles/objects.h"
 #include "cli/terminal/progress.h"
 #include "cli/top/top.h"
 #include "report/core/heap.h"
@@ -74,6 +75,9 @@ void top_data_load(struct top *t)
         side_read(t->side, t->mod_file, t->mod_func);
     t->event = (uint32_t)side_event(t->side, t->event_name);
     t->timed = event_cycles(t->side[0].p, &t->cycles);
+    t->data = objects_are(t->side[0].p);
+    if (t->data)
+        walks_read(&t->walks, t->side[0].p);
     progress_begin("preparing %s", t->side[0].paths[0]);
     pack(t);
     load(t);
@@ -82,7 +86,7 @@ void top_data_load(struct top *t)
         die(UTIL_USAGE, "%s: the formula of the event cannot be read", t->event_name);
     t->compare = t->core->has & CORE_HAS_BASE;
     t->calls = t->core->has & CORE_HAS_CALL;
-    t->inclusive = t->calls;
+    t->inclusive = t->calls && !t->data;
     side_free(t->side);
 }
 
@@ -174,5 +178,6 @@ void top_data_again(struct top *t, struct quern_profile *p)
 
 void top_data_free(struct top *t)
 {
+    walks_free(&t->walks);
     free_core(t->core, t->formula);
 }

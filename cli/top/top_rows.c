@@ -40,6 +40,11 @@ void top_rows_free(struct top *t)
     t->tree = (struct group_tree){ 0 };
 }
 
+bool top_rows_misses(const struct top *t, uint32_t func)
+{
+    return t->calls && t->core->callee_first[func + 1] > t->core->callee_first[func];
+}
+
 uint32_t top_rows_func(const struct top *t, const struct top_row *r)
 {
     switch ((enum top_row_kind)r->kind) {
@@ -80,11 +85,19 @@ void top_rows_title(const struct top *t, const struct top_column *c, char *out, 
         [VALUES_CALLED] = "called", [VALUES_CALLS] = "calls",     [VALUES_TOTAL] = "total",
     };
 
+    static const char *const of_data[] = {
+        [VALUES_SELF] = "misses",      [VALUES_INCLUSIVE] = "misses", [VALUES_EDGE] = "misses",
+        [VALUES_CALLED] = "D1 misses", [VALUES_CALLS] = "D1 misses",  [VALUES_TOTAL] = "total",
+    };
+
     if (c->cause) {
         snprintf(out, size, "%s%s", of[c->of], t->compare ? " changed" : " cause");
         return;
     }
-    snprintf(out, size, "%s%s", c->share ? "%" : of[c->of],
+    snprintf(out, size, "%s%s",
+             c->share  ? "%"
+             : t->data ? of_data[c->of]
+                       : of[c->of],
              t->compare && c->side == VALUES_NEW ? " new" : side[c->side]);
 }
 

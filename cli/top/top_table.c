@@ -188,12 +188,16 @@ static void add_base(struct string *s, const struct core *c, uint32_t string)
         add(s, (const char *)text.at + from, text.size - from);
 }
 
-static void add_name(struct string *s, const struct core *c, uint32_t func)
+// Names of objects are whole: brackets in them are no arguments.
+static void add_name(struct string *s, const struct top *t, uint32_t func)
 {
+    const struct core *c = t->core;
     struct text name = core_string(c, c->name[func]);
     char tag[32];
 
-    if (name.size) {
+    if (name.size && t->data) {
+        add(s, (const char *)name.at, name.size);
+    } else if (name.size) {
         char *brief = top_text_short(name.at, name.size, top_screen_unicode());
         add_text(s, brief);
         free(brief);
@@ -206,10 +210,34 @@ static void add_name(struct string *s, const struct core *c, uint32_t func)
     }
 }
 
-// The function, and its file or object in parentheses.
-static void add_func(struct string *s, const struct core *c, uint32_t func)
+// How the program walks through an object.
+static void add_walk(struct string *s, const struct top *t, uint32_t func)
 {
-    add_name(s, c, func);
+    struct text name = core_string(t->core, t->core->name[func]);
+    const struct walk *w;
+    char *text;
+
+    if (!t->data || !name.size)
+        return;
+    text = xasprintf("%.*s", (int)name.size, (const char *)name.at);
+    w = walks_of_object(&t->walks, text);
+    free(text);
+    if (!w)
+        return;
+    text = walks_text(w);
+    add_text(s, "  [");
+    add_text(s, text);
+    add_text(s, "]");
+    free(text);
+}
+
+// The function, and its file or object in parentheses.
+static void add_func(struct string *s, const struct top *t, uint32_t func)
+{
+    const struct core *c = t->core;
+
+    add_name(s, t, func);
+    add_walk(s, t, func);
     bool file = core_string(c, c->file[func]).size, object = core_string(c, c->object[func]).size;
     if (!file && !object)
         return;
@@ -286,11 +314,11 @@ static void add_row(struct string *s, struct top *t, const struct top_row *r)
         add_text(s, r->text);
         break;
     case ROW_SAYS: add_text(s, r->text); break;
-    case ROW_FUNC: add_func(s, c, r->of); break;
+    case ROW_FUNC: add_func(s, t, r->of); break;
     case ROW_SELF: add_text(s, "itself, without what it calls"); break;
     case ROW_EDGE:
         add_text(s, "  ");
-        add_func(s, c, top_rows_func(t, r));
+        add_func(s, t, top_rows_func(t, r));
         break;
     case ROW_GROUP: add_group(s, t, r); break;
     case ROW_EVENT: {
@@ -307,8 +335,8 @@ static void add_row(struct string *s, struct top *t, const struct top_row *r)
     case ROW_SITE:
         for (int i = 0; i < (LINE_DIGITS + 1) * (t->compare ? 2 : 1) + 2; i++)
             add_text(s, " ");
-        add_text(s, "-> ");
-        add_name(s, c, r->of);
+        add_text(s, t->data ? "misses in " : "-> ");
+        add_name(s, t, r->of);
         add_calls(s, t, r);
         break;
     }
@@ -386,7 +414,7 @@ static void add_filters(struct string *s, const struct top *t)
     }
     if (t->focus != CORE_NONE) {
         add_text(s, ", focus on ");
-        add_name(s, t->core, t->focus);
+        add_name(s, t, t->focus);
     }
     if (t->hides) {
         snprintf(number, sizeof(number), ", %zu hidden", t->hides);
@@ -401,18 +429,22 @@ static void put_subject(struct top *t)
 
     switch (t->here.view) {
     case TOP_FUNCTIONS:
-        add_text(&s, "Functions: ");
+        add_text(&s, !t->data       ? "Functions: "
+                     : t->inclusive ? "Functions that miss: "
+                                    : "Objects: ");
         add_text(&s, util_commas(number, t->funcs));
-        if (t->funcs != t->core->funcs) {
+        if (!t->data && t->funcs != t->core->funcs) {
             add_text(&s, " of ");
             add_text(&s, util_commas(number, t->core->funcs));
         }
         add_filters(&s, t);
         break;
     case TOP_FUNCTION:
-        add_text(&s, "Function: ");
+        add_text(&s, t->data && t->here.func != CORE_NONE && !top_rows_misses(t, t->here.func)
+                         ? "Object: "
+                         : "Function: ");
         if (t->here.func != CORE_NONE)
-            add_name(&s, t->core, t->here.func);
+            add_name(&s, t, t->here.func);
         break;
     case TOP_SOURCE:
         add_text(&s, "Source: ");
@@ -449,6 +481,7 @@ static void put_selected(struct top *t)
             add_text(&s, "  ");
             add_core(&s, c, c->object[f]);
         }
+        add_walk(&s, t, f);
     } else if (r.kind == ROW_EVENT && c->event[r.of].formula.size) {
         add(&s, (const char *)c->event[r.of].name.at, c->event[r.of].name.size);
         add_text(&s, " = ");
@@ -505,6 +538,8 @@ static void draw(struct top *t)
         put_selected(t);
     put_line(top_screen_rows() - 1,
              *t->say ? t->say
+             : t->data && top_screen_columns() >= 80
+                 ? "? keys  1 objects  2 object  3 source  4 events  i functions  / filter  q quit"
              : top_screen_columns() < 80
                  ? "? keys  1 2 3 4 views  / filter  q quit"
                  : "? keys  1 functions  2 function  3 source  4 events  / filter  q quit",

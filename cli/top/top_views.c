@@ -55,6 +55,12 @@ static void make_columns(struct top *t)
     t->columns = 0;
     switch (t->here.view) {
     case TOP_FUNCTIONS:
+        if (t->data) { // an object has no calls, a function that misses only these
+            add_cost(t, t->inclusive ? VALUES_INCLUSIVE : VALUES_SELF, true);
+            if (!t->inclusive)
+                add_count(t, VALUES_CALLED);
+            break;
+        }
         if (t->calls && (!t->compare || t->inclusive))
             add_cost(t, VALUES_INCLUSIVE, true);
         if (!t->compare || !t->inclusive)
@@ -131,7 +137,7 @@ static void make_funcs(struct top *t)
         t->func = xcalloc(t->core->funcs + 1u, sizeof(*t->func));
     t->funcs = 0;
     for (uint32_t f = 0; f < t->core->funcs; f++)
-        if (!mask || mask[f])
+        if ((!mask || mask[f]) && (!t->data || top_rows_misses(t, f) == t->inclusive))
             t->func[t->funcs++] = f;
     heap_put(mask);
     if (t->sort > t->columns)
@@ -355,6 +361,7 @@ static void make_function(struct top *t)
         say(t, "The profile has no functions.");
         return;
     }
+    bool misses = t->data && top_rows_misses(t, f);
     if (t->calls && !formula_is_ratio(t->formula[t->event]))
         t->whole = values_get(c, t->formula[t->event], VALUES_INCLUSIVE, VALUES_NEW, f);
     if (!t->calls) {
@@ -365,16 +372,21 @@ static void make_function(struct top *t)
     uint32_t callers = c->caller_first[f + 1] - c->caller_first[f];
     uint32_t callees = c->callee_first[f + 1] - c->callee_first[f];
     uint32_t *edge = xcalloc((size_t)callers + callees + 1, sizeof(*edge));
-    add_text(t, "Callers");
-    memcpy(edge, c->caller_edge + c->caller_first[f], callers * sizeof(*edge));
-    add_edges(t, edge, callers, true);
-    add_text(t, "Function");
+    if (!misses) {
+        add_text(t, t->data ? "Functions that miss in it" : "Callers");
+        memcpy(edge, c->caller_edge + c->caller_first[f], callers * sizeof(*edge));
+        add_edges(t, edge, callers, true);
+    }
+    add_text(t, t->data && !misses ? "Object" : "Function");
     top_rows_add(t, ROW_FUNC, f)->depth = 1;
-    top_rows_add(t, ROW_SELF, f)->depth = 1;
-    add_text(t, "Callees");
-    for (uint32_t i = 0; i < callees; i++)
-        edge[i] = c->callee_first[f] + i;
-    add_edges(t, edge, callees, false);
+    if (!t->data)
+        top_rows_add(t, ROW_SELF, f)->depth = 1;
+    if (!t->data || misses) {
+        add_text(t, misses ? "Objects that it misses in" : "Callees");
+        for (uint32_t i = 0; i < callees; i++)
+            edge[i] = c->callee_first[f] + i;
+        add_edges(t, edge, callees, false);
+    }
     free(edge);
 }
 
