@@ -131,6 +131,8 @@ bool top_rows_value(struct top *t, const struct top_row *r, enum values_of of, u
     case ROW_TEXT:
     case ROW_SAYS: return false;
     case ROW_FUNC:
+        if (counts && t->data && top_rows_misses(t, r->of))
+            return false; // nobody calls it
         if (of == VALUES_EDGE)
             of = VALUES_INCLUSIVE;
         *v = values_get(t->core, f, counts ? VALUES_CALLED : of, side, r->of);

@@ -127,10 +127,11 @@ static void put_heads(struct top *t, const struct layout *l)
     bool names_sorted = t->here.view == TOP_FUNCTIONS && t->sort == t->columns;
     snprintf(names, sizeof(names), "%s%s%s",
              t->here.view == TOP_SOURCE && t->compare ? "old/new " : "",
-             t->here.view == TOP_SOURCE   ? "line, source"
-             : t->here.view == TOP_EVENTS ? "event"
-             : t->here.view == TOP_HELP   ? "key, what it does"
-                                          : "function",
+             t->here.view == TOP_SOURCE                                  ? "line, source"
+             : t->here.view == TOP_EVENTS                                ? "event"
+             : t->here.view == TOP_HELP                                  ? "key, what it does"
+             : t->data && t->here.view == TOP_FUNCTIONS && !t->inclusive ? "object"
+                                                                         : "function",
              !names_sorted ? ""
              : t->up       ? "^"
                            : "v");

@@ -19,7 +19,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(1, os.path.join(os.path.dirname(__file__), "..", "report"))
-from profiles import CYCLES  # noqa: E402
+from profiles import CYCLES, data_profiles  # noqa: E402
 from screen import Terminal  # noqa: E402
 
 QUERN, ASAN, FOLDER, EXAMPLE = (os.path.abspath(path) for path in sys.argv[1:5])
@@ -163,6 +163,11 @@ def made_screens():
     screens("cycles", ["-I", ".", "cycles.new"], ["s", "s", "s", "\r", "3", "1g", "g", "e"])
     # With a base the cause that changed most.
     screens("cycles-base", ["-I", ".", "--base=cycles.old", "cycles.new"], ["i", "\r", "3"])
+    # Objects of the data, with their walks; the functions that miss, and one of each. Other numbers than in the old one: of matrix.
+    data_profiles(".")
+    data_profiles("before", old=True)
+    screens("data", ["data.out.7"], ["e", "\r", "1i", "\r", "3", "1i/stack\r"], columns=110)
+    screens("data-base", ["--base=before/data.out.7", "data.out.7"], ["\r"], columns=110)
     # A cycle: a and b call each other; templates; a file in folders.
     write("cycle.out", head + "ob=prog\nfl=src/x/a.cc\nfn=n::a<std::vector<int> >(int)\n1 5 0\ncfn=n::m::b()\ncalls=2 9\n"
           "1 30 0\nfn=n::m::b()\n9 10 0\ncfn=n::a<std::vector<int> >(int)\ncalls=1 1\n9 20 0\nfn=main\n20 1 0\n"
