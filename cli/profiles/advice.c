@@ -3,7 +3,7 @@
 // Advice on data that misses (advice.h). There is one kind: a line that walks with a stride larger
 // than a line of the cache through much more than D1, and misses most of an object so.
 //
-// What the sentence claims is in the profiles: the shares, the stride, and how far it leads (below).
+// What the sentence claims is in the profiles: the shares, the stride, and how far it leads.
 // What may be gained depends on one thing that is not, whether the program uses what lies between,
 // so the sentence says "if". It is not said where it would mislead:
 //

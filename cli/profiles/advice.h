@@ -15,7 +15,7 @@ struct advice {
 };
 
 struct advices {
-    struct advice *advice; // the dearest first
+    struct advice *advice; // most misses first
     size_t count;
 };
 

@@ -127,8 +127,8 @@ static int by_name(const void *x, const void *y)
     return rc ? rc : order(a, b);
 }
 
-// Makes a function that only the base has and one that only the profile has the same, if each is the
-// only one with that name and file. `has`: by function, bit 0: the profile, bit 1: the base.
+// Makes a function that only the base has and one that only the profile has the same, if each is
+// the only one with that name and file. `has`: by function, bit 0: the profile, bit 1: the base.
 static void pair(struct objects *o, const uint8_t *has, uint32_t *to)
 {
     size_t n = quern_profile_func_count(o->p);

@@ -52,7 +52,7 @@ void objects_read(struct objects *o, const struct quern_profile *p, const char *
 void objects_free(struct objects *o);
 // The counts of a row in the profile (0) or the base (1): `events` of them.
 const quern_count *objects_counts(const struct objects *o, const struct objects_row *row, int side);
-// How dear counts are: all D1 misses; of a profile without these the first event.
+// What counts weigh: all D1 misses; of a profile without these the first event.
 quern_count objects_weight(const struct objects *o, const quern_count *counts);
 // The field that a row of places is; NULL: it has no name.
 const char *objects_field_name(const struct objects *o, const struct objects_row *row);

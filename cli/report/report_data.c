@@ -2,8 +2,8 @@
 //
 // The profile of the data of a report (--data, or data.out.PID beside callgrind.out.PID): its
 // objects, the places in each, the lines of the code that miss in it, walks and advice, as JSON
-// (docs/report-format.md). What a file contains is bounded here: the dearest are kept, the rest is
-// one sum.
+// (docs/report-format.md). What a file contains is bounded here: those with most misses are kept,
+// the rest is one sum.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "report/pack/deflate.h"
 
 enum {
-    OBJECTS = 2000,    // the dearest; the rest are one sum
+    OBJECTS = 2000,    // with most misses; the rest are one sum
     ROWS = 500,        // of an object: places, and lines that miss in it
     TEXT_MAX = 1000,   // bytes of a name
     DETAILS = 4 << 20, // bytes of JSON, above which no object has rows any longer
@@ -241,8 +241,8 @@ static int by_place(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-// Rows first to end: the dearest of them, places in the order of their offsets; then how many are
-// left out, and their sum.
+// Rows first to end: those with most misses, places in the order of their offsets; then how many
+// are left out, and their sum.
 static void put_rows(struct put *t, size_t first, size_t end, bool places)
 {
     size_t n = end - first, shown = n < ROWS ? n : ROWS, each = 2 * t->o.events;
@@ -302,7 +302,7 @@ static int by_group(const void *x, const void *y)
     return a->object < b->object ? -1 : a->object > b->object;
 }
 
-// The objects, the dearest first. What has no misses of its own is none.
+// The objects, most misses first. What has no misses of its own is none.
 static struct group *group_rows(const struct objects *o, size_t *count, quern_count **counts)
 {
     size_t n = 0, each = 2 * o->events;

@@ -36,7 +36,8 @@ static const struct option rows[] = {
     { "--open", NULL, "open the report in a browser (xdg-open)", OPTION_SET, FIELD(open) },
     SIDE_OPTIONS_COMPARED(struct report),
     { "--data", "=FILE",
-      "the profile of the data of the same run (quern run --data=yes) [data.out.PID beside the profile]",
+      "the profile of the data of the same run (quern run --data=yes) [data.out.PID beside the "
+      "profile]",
       OPTION_TEXT, FIELD(data) },
     { "--base-data", "=FILE", "the same for the base", OPTION_TEXT, FIELD(base_data) },
     { "--series", NULL, "one column per PROFILE, instead of their sum",

@@ -259,11 +259,11 @@ class DataView implements Shown {
       return;
     }
     const all = weight(data, o.counts), most = Math.max(1, ...o.places.map((p) => weight(data, p.counts)));
-    const dear = new Set([...o.places].sort((a, b) => weight(data, b.counts) - weight(data, a.counts)).slice(0, PARTS));
+    const shown = new Set([...o.places].sort((a, b) => weight(data, b.counts) - weight(data, a.counts)).slice(0, PARTS));
     const bar = h("div", { class: "parts", role: "img", "aria-label": "D1 misses by place, in the order of places" });
     for (const p of o.places) {
       const v = weight(data, p.counts);
-      if (!dear.has(p) || v <= 0) continue;
+      if (!shown.has(p) || v <= 0) continue;
       const part = h("span", { class: "heat", title: placeText(data, p) + ": " + percent(v, all) }, h("bdi", {}, placeText(data, p)));
       part.style.flexGrow = String(v / most);
       part.style.setProperty("--heat", String(Math.sqrt(v / most)));
@@ -303,7 +303,7 @@ async function namesOf(app: App, data: Data, misses: Miss[]): Promise<Map<number
 
 // ---- In other views ----
 
-// Sums by object, the dearest first.
+// Sums by object, most misses first.
 function byObject(data: Data, misses: Miss[]): LineData[] {
   const all = new Map<DataObject, LineData>();
   for (const m of misses) {
@@ -336,7 +336,7 @@ export async function dataOfFunction(app: App, f: number): Promise<HTMLElement |
 
 export interface LineData { object: DataObject; counts: bigint[][]; most: Miss }
 
-// The objects that a line misses in, the dearest first.
+// The objects that a line misses in, most misses first.
 export function dataOfLine(app: App, file: string, line: number): LineData[] {
   const misses = line ? app.data?.byLine.get(file + ":" + line) : undefined;
   return misses ? byObject(app.data!, misses) : [];
@@ -357,7 +357,7 @@ export function dataSaid(app: App, d: LineData): HTMLElement {
 
 const FIRST = 5;
 
-// Of the first screen: the dearest objects.
+// Of the first screen: those with most misses.
 export function dataSection(app: App): HTMLElement | null {
   const { data } = app;
   if (!data || !data.objects.length) return null;

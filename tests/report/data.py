@@ -219,7 +219,7 @@ HOSTILE = ["<img src=x onerror=hacked=1>", "</script><script>hacked=1</script>",
 
 
 def check_data_hostile(browser):
-    """Names are inert and bounded; of very many objects and places the dearest are there, the rest is a sum."""
+    """Names are inert and bounded; of very many objects and places those with most misses are there, the rest is a sum."""
     faults = []
     folder = os.path.join(FOLDER, "data-hostile")
     os.makedirs(folder, exist_ok=True)
@@ -239,7 +239,7 @@ def check_data_hostile(browser):
     compare("status", (status, "not shown" in said), (0, False), faults)
     compare("state", browser.open(report), "ready", faults)
     browser.view("v=data&s=%2B0.0")
-    # The dearest of 2,100: many and all but the first 100 others, of 10 to 109. The sum of these is 5,950.
+    # Those with most misses of 2,100: many and all but the first 100 others, of 10 to 109. The sum of these is 5,950.
     compare("said", texts(browser, "#quern-main .count")[0].split(",", 2)[:2], ["2", "100 objects"], faults)
     compare("left out", bottom(browser, "#quern-data", "100 objects with fewer misses"), "5,950", faults)
     browser.view("v=data&q=many")
