@@ -81,6 +81,30 @@ static size_t events_by_default(const struct annotate *a, size_t **out)
     return a->events;
 }
 
+// The profile of the data, for the lines of this one.
+static void read_data(struct annotate *a)
+{
+    struct quern_profile *d;
+    struct quern_part code, data;
+
+    walks_read(&a->walks, a->p);
+    if (!a->data)
+        return;
+    d = read_profile(a->data);
+    quern_profile_part(a->p, 0, &code);
+    quern_profile_part(d, 0, &data);
+    walks_read(&a->by_line, d);
+    if (!a->by_line.count)
+        warn("%s: --data: it has no walks: it is no profile of the data (quern run --data=yes), or "
+             "a sum of several",
+             a->data);
+    else if (code.has_pid && data.has_pid && code.pid != data.pid)
+        warn("%s: --data: of another process (PID %llu) than %s (PID %llu)", a->data,
+             (unsigned long long)data.pid, a->files[0], (unsigned long long)code.pid);
+    annotate_advice(a, d);
+    quern_profile_free(d);
+}
+
 static void choose_events(struct annotate *a)
 {
     int given = 0;
@@ -225,7 +249,8 @@ int cmd_annotate(int argc, char **argv)
     annotate_options_read(&a, argc, argv);
     read_profiles(&a);
     choose_events(&a);
-    annotate_data(&a);
+    read_data(&a);
+    annotate_advice_alone(&a);
     a.cwd = util_cwd();
     if (a.cwd) {
         n = strlen(a.cwd);
@@ -249,7 +274,7 @@ int cmd_annotate(int argc, char **argv)
     a.table.colours = a.diff ? TABLE_CHANGES : TABLE_SHARES;
     annotate_functions(&a);
     annotate_files(&a);
-    annotate_data_advice(&a);
+    annotate_advice_put(&a);
     if (a.by_part)
         annotate_parts(&a);
     if (a.asm_)
@@ -263,8 +288,7 @@ int cmd_annotate(int argc, char **argv)
     quern_rows_free(a.rows);
     walks_free(&a.walks);
     walks_free(&a.by_line);
-    for (size_t i = 0; i < a.advice.count; i++)
-        free((char *)a.advice.item[i]);
+    annotate_advice_free(&a);
     free(a.sums);
     free(a.row_of_func);
     free(a.opened);

@@ -2,7 +2,7 @@
 //
 // State of `quern annotate`, shared by annotate.c (preamble), annotate_options.c, annotate_table.c
 // (functions), annotate_parts.c (parts), annotate_source.c (lines), annotate_asm.c (instructions)
-// and annotate_data.c (walks and advice).
+// and annotate_advice.c (data that misses).
 #ifndef QUERN_CLI_ANNOTATE_H
 #define QUERN_CLI_ANNOTATE_H
 
@@ -107,10 +107,12 @@ int annotate_compare(const struct annotate *a, const quern_count *x, const quern
 // Returns how many of the user's could not be found.
 size_t annotate_sources(struct annotate *a);
 
-// annotate_data.c: reads the profile of the data, if there is one, its walks and the advice; prints
-// the advice.
-void annotate_data(struct annotate *a);
-void annotate_data_advice(const struct annotate *a);
+// annotate_advice.c: advice on the data that misses: from the profile of the data beside that of the
+// code (--data), or of a profile of the data by itself; printed if there is any.
+void annotate_advice(struct annotate *a, const struct quern_profile *data);
+void annotate_advice_alone(struct annotate *a);
+void annotate_advice_put(const struct annotate *a);
+void annotate_advice_free(struct annotate *a);
 
 // annotate_parts.c: the functions shown, by the share of each part.
 void annotate_parts(const struct annotate *a);

@@ -197,18 +197,19 @@ static int compare_fields(const void *x, const void *y)
     return rc ? rc : order(a->offset, b->offset);
 }
 
-// "Field: OFFSET PATH FILE:LINE OBJECT FILE", with tabs between. What is not so is left out.
+// "Field: OFFSET PATH FILE:LINE OBJECT FILE inferred", with tabs between; the last may be missing.
+// What is not so is left out.
 static void add_field(struct objects *o, const char *desc)
 {
     static const char begin[] = "Field: ";
-    char *text, *part[5], *next, *end;
+    char *text, *part[6] = { NULL }, *next, *end;
     struct objects_field f;
     size_t n = 0;
 
     if (strncmp(desc, begin, strlen(begin)) != 0)
         return;
     text = xstrdup(desc + strlen(begin));
-    for (next = text; next && n < 5; n++) {
+    for (next = text; next && n < 6; n++) {
         part[n] = next;
         next = strchr(next, '\t');
         if (next)
@@ -222,8 +223,8 @@ static void add_field(struct objects *o, const char *desc)
     }
     f.object = part[3];
     f.file = strcmp(part[4], "???") == 0 ? "" : part[4];
-    memmove(text, part[1], strlen(part[1]) + 1);
-    f.path = text;
+    f.text = text;
+    f.name = xasprintf("%s%s", part[1], part[5] ? " (inferred)" : "");
     o->field = xrealloc(o->field, (o->fields + 1) * sizeof(*o->field));
     o->field[o->fields++] = f;
 }
@@ -252,7 +253,7 @@ const char *objects_field_name(const struct objects *o, const struct objects_row
 
     if (row->func == QUERN_NONE && o->fields)
         found = bsearch(&key, o->field, o->fields, sizeof(*o->field), compare_fields);
-    return found ? found->path : NULL;
+    return found ? found->name : NULL;
 }
 
 // ---- Reading ----
@@ -294,8 +295,10 @@ void objects_free(struct objects *o)
     free(o->row);
     free(o->counts);
     free(o->total);
-    for (size_t i = 0; i < o->fields; i++)
-        free(o->field[i].path);
+    for (size_t i = 0; i < o->fields; i++) {
+        free(o->field[i].name);
+        free(o->field[i].text);
+    }
     free(o->field);
     *o = (struct objects){ 0 };
 }

@@ -37,7 +37,8 @@ struct objects {
 
 // The name of a place, from "desc: Field:" lines.
 struct objects_field {
-    char *path; // owns the texts
+    char *name; // "nodes[].left", "node.left (inferred)"
+    char *text; // has the next two
     const char *object, *file;
     uint64_t offset;
 };

@@ -255,7 +255,8 @@ class DataView implements Shown {
     const section = h("section", {}, h("h3", {}, data.addresses ? "Where in it" : "Places in it"));
     this.element.append(section);
     if (o.places.length + o.morePlaces.n < 2) {
-      section.append(h("p", { class: "note" }, "The profile does not tell the parts of this object apart."));
+      section.append(h("p", { class: "note" }, ...(o.places[0]?.name ? ["All misses are in ", h("bdi", {}, clip(o.places[0].name)), "."]
+        : ["The profile does not tell the parts of this object apart."])));
       return;
     }
     const all = weight(data, o.counts), most = Math.max(1, ...o.places.map((p) => weight(data, p.counts)));

@@ -196,7 +196,7 @@ pid: 7
 cmd: ./grid
 desc: D1 cache: 4096 B, 64 B, 4-way associative
 desc: Functions: objects of the data
-desc: Field: 0\tcells[].head\t%s/grid.c:3\tstatic: matrix\t???
+desc: Field: 0\tcells[].head\t%s/grid.c:3\tstatic: matrix\t???\tinferred
 desc: Walk at: stride 4160\t880\t899\tstatic: matrix\tby_columns\t%s/grid.c:12
 desc: Walk at: sequential\t99\t99\tstatic: matrix\tby_rows\t%s/grid.c:14
 desc: Walk at: sequential\t99\t99\tstatic: matrix\tby_rows\t%s/grid.c:15
