@@ -32,6 +32,7 @@ enum {
     PASSES = 8,     // so many walks from one end to the other
     PER_START = 4,  // and so many times those that begin anew, of a thread or an instruction
     OVER_D1 = 4,    // times the size of D1 from end to end
+    LOOKED_AT = 16, // lines whose references are looked up: profiles in order have fewer
 };
 
 struct machine {
@@ -45,6 +46,7 @@ struct search {
     struct machine d1;
     int event[2], refs[2]; // D1mr, D1mw; of the code Dr, Dw
     struct advices *to;
+    unsigned looked_at;
 };
 
 static bool machine_of(const struct quern_profile *p, struct machine *m)
@@ -100,23 +102,6 @@ static quern_count references(const struct search *s, const struct objects_row *
     return sum;
 }
 
-// That of this line through this object.
-static const struct walk *walk_of(const struct search *s, const struct objects_row *row)
-{
-    const struct quern_profile *p = s->o->p;
-    const char *function = objects_name(s->o, row->func), *object = objects_name(s->o, row->object);
-    const char *file = quern_profile_str(p, row->file);
-
-    for (size_t i = 0; i < s->w->count; i++) {
-        const struct walk *w = &s->w->walk[i];
-
-        if (w->file && w->line == row->line && strcmp(w->object, object) == 0 &&
-            strcmp(w->function, function) == 0 && strcmp(w->file, file) == 0)
-            return w;
-    }
-    return NULL;
-}
-
 // "stride N" and nothing behind it: its bytes without the sign; 0: another walk.
 static uint64_t stride_of(const struct walk *w)
 {
@@ -160,8 +145,7 @@ static unsigned percent_of(quern_count part, quern_count all)
     return share == 100 && part < all ? 99 : (unsigned)share;
 }
 
-static void look_at(const struct search *s, const struct objects_row *row,
-                    const quern_count *of_object)
+static void look_at(struct search *s, const struct objects_row *row, const quern_count *of_object)
 {
     const quern_count *miss = objects_counts(s->o, row, 0), *total = s->o->total;
     quern_count misses = miss[s->event[0]] + miss[s->event[1]];
@@ -174,12 +158,15 @@ static void look_at(const struct search *s, const struct objects_row *row,
     if (miss[e] <= 0 || miss[e] > of_object[e] || miss[e] > total[e] ||
         miss[e] * OF_OBJECT < of_object[e] ||
         miss[e] * OF_PROGRAM < total[s->event[0]] + total[s->event[1]] || !row->line ||
-        !has_order(object) || !(w = walk_of(s, row)) || !(stride = stride_of(w)) ||
-        stride <= s->d1.line ||
+        !has_order(object) ||
+        !(w = walks_at(s->w, object, objects_name(s->o, row->func),
+                       quern_profile_str(s->o->p, row->file), row->line)) ||
+        !(stride = stride_of(w)) || stride <= s->d1.line ||
         (unsigned __int128)w->count * 100 < (unsigned __int128)w->steps * REGULAR)
         return;
     extent = extent_of(w, misses, stride);
-    if (extent / OVER_D1 < s->d1.size || miss[e] * OF_REFS < references(s, row, kind))
+    if (extent / OVER_D1 < s->d1.size || s->looked_at++ >= LOOKED_AT ||
+        miss[e] * OF_REFS < references(s, row, kind))
         return;
     event_commas(steps, stride, 1);
     event_commas(bytes, extent, 1);

@@ -67,6 +67,28 @@ static bool parse(struct walk *w, char *line, bool has_place)
     return true;
 }
 
+static int compare_places(const struct walk *a, const struct walk *b)
+{
+    int rc = strcmp(a->object, b->object);
+
+    if (!rc)
+        rc = (a->file != NULL) - (b->file != NULL);
+    if (rc || !a->file)
+        return rc;
+    rc = strcmp(a->function, b->function);
+    if (!rc)
+        rc = strcmp(a->file, b->file);
+    return rc ? rc : a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const struct walk *a = *(const struct walk *const *)x, *b = *(const struct walk *const *)y;
+    int rc = compare_places(a, b);
+
+    return rc ? rc : a < b ? -1 : a > b;
+}
+
 void walks_read(struct walks *w, const struct quern_profile *p)
 {
     struct quern_part part;
@@ -88,6 +110,10 @@ void walks_read(struct walks *w, const struct quern_profile *p)
         else
             free(copy);
     }
+    w->by_place = xcalloc(w->count + 1, sizeof(*w->by_place));
+    for (size_t i = 0; i < w->count; i++)
+        w->by_place[i] = &w->walk[i];
+    qsort(w->by_place, w->count, sizeof(*w->by_place), by_place);
 }
 
 void walks_free(struct walks *w)
@@ -95,15 +121,36 @@ void walks_free(struct walks *w)
     for (size_t i = 0; i < w->count; i++)
         free(w->walk[i].how);
     free(w->walk);
+    free(w->by_place);
     *w = (struct walks){ 0 };
+}
+
+// The first one at the place of `key`.
+static const struct walk *find(const struct walks *w, const struct walk *key)
+{
+    size_t low = 0, high = w->count;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (compare_places(w->by_place[mid], key) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < w->count && compare_places(w->by_place[low], key) == 0 ? w->by_place[low] : NULL;
 }
 
 const struct walk *walks_of_object(const struct walks *w, const char *object)
 {
-    for (size_t i = 0; i < w->count; i++)
-        if (!w->walk[i].file && strcmp(w->walk[i].object, object) == 0)
-            return &w->walk[i];
-    return NULL;
+    return find(w, &(struct walk){ .object = object });
+}
+
+const struct walk *walks_at(const struct walks *w, const char *object, const char *function,
+                            const char *file, uint64_t line)
+{
+    return find(
+        w, &(struct walk){ .object = object, .function = function, .file = file, .line = line });
 }
 
 static int by_steps(const void *x, const void *y)

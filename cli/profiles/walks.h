@@ -21,6 +21,7 @@ struct walk {
 struct walks {
     struct walk *walk;
     size_t count;
+    const struct walk **by_place; // by object, function, file, line; those of objects first
 };
 
 // Whether a description is one.
@@ -30,6 +31,9 @@ void walks_read(struct walks *w, const struct quern_profile *p);
 void walks_free(struct walks *w);
 // That of an object of that name; NULL: there is none.
 const struct walk *walks_of_object(const struct walks *w, const char *object);
+// That of a line of a function through an object; NULL: there is none.
+const struct walk *walks_at(const struct walks *w, const char *object, const char *function,
+                            const char *file, uint64_t line);
 // Those of a line, the one with the most steps first: *n of them in an array to be freed, or NULL.
 const struct walk **walks_of_line(const struct walks *w, const char *file, uint64_t line,
                                   size_t *n);

@@ -190,16 +190,8 @@ static void put_walk(const struct put *t, const struct walk *w)
 
 static const struct walk *walk_at(const struct put *t, const struct objects_row *row)
 {
-    const struct quern_profile *p = t->o.p;
-    const char *file = quern_profile_str(p, row->file);
-    const struct walks *w = &t->walks[0];
-
-    for (size_t i = 0; i < w->count; i++)
-        if (w->walk[i].file && w->walk[i].line == row->line && strcmp(w->walk[i].file, file) == 0 &&
-            strcmp(w->walk[i].object, objects_name(&t->o, row->object)) == 0 &&
-            strcmp(w->walk[i].function, objects_name(&t->o, row->func)) == 0)
-            return &w->walk[i];
-    return NULL;
+    return walks_at(&t->walks[0], objects_name(&t->o, row->object), objects_name(&t->o, row->func),
+                    quern_profile_str(t->o.p, row->file), row->line);
 }
 
 static void put_row(struct put *t, const struct objects_row *row)

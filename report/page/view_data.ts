@@ -332,7 +332,8 @@ export async function dataOfFunction(app: App, f: number): Promise<HTMLElement |
     return { cells: lay(data, r.cells, [objectNamed(app, object), most.walk ? h("bdi", {}, walked(most.walk)) : null]), of: lay(data, r.of, ["", ""]) };
   }));
   return h("section", { "data-part": "data" }, h("h3", {}, "Objects of the data that it misses in: " + all.length + " ", table.csvButton("objects")),
-    table.element);
+    table.element, data.left.n || data.objects.some((o) => o.moreMisses.n) ? h("p", { class: "note" },
+      "Without lines that have so few of an object's misses that they are not in this report.") : null);
 }
 
 export interface LineData { object: DataObject; counts: bigint[][]; most: Miss }
