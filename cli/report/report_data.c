@@ -265,6 +265,16 @@ static void put_rows(struct put *t, size_t first, size_t end, bool places)
     free(left);
 }
 
+static void put_blocks(const struct put *t, const struct objects_blocks *b)
+{
+    if (!b) {
+        fputs(",0", t->f);
+        return;
+    }
+    fprintf(t->f, ",\"%llu %llu %llu\"", (unsigned long long)b->n[OBJECTS_BLOCKS],
+            (unsigned long long)b->n[OBJECTS_BYTES], (unsigned long long)b->n[OBJECTS_PEAK_BYTES]);
+}
+
 static void put_object(struct put *t, const struct group *g)
 {
     struct quern_func f = quern_profile_func_get(t->o.p, g->object);
@@ -282,6 +292,8 @@ static void put_object(struct put *t, const struct group *g)
     put_rows(t, g->first, g->code, true);
     putc(',', t->f);
     put_rows(t, g->code, g->end, false);
+    for (int s = 0; s < 2; s++)
+        put_blocks(t, objects_blocks_of(&t->o, g->object, s));
     fputs("]", t->f);
 }
 

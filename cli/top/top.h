@@ -11,6 +11,7 @@
 
 #include "cli/options/options.h"
 #include "cli/profiles/event.h"
+#include "cli/profiles/objects.h"
 #include "cli/profiles/side.h"
 #include "cli/profiles/walks.h"
 #include "report/core/detail.h"
@@ -90,6 +91,7 @@ struct top {
     bool timed; // has it estimated cycles?
     bool data;  // is it of the data? Its functions are objects, which call none, or miss in them
     struct walks walks;
+    struct objects objects;
 
     // State of the screen
     struct top_place here, *back;

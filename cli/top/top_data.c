@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include "cli/base/util.h"
-#include "cli/profiles/objects.h"
 #include "cli/terminal/progress.h"
 #include "cli/top/top.h"
 #include "report/core/heap.h"
@@ -76,8 +75,10 @@ void top_data_load(struct top *t)
     t->event = (uint32_t)side_event(t->side, t->event_name);
     t->timed = event_cycles(t->side[0].p, &t->cycles);
     t->data = objects_are(t->side[0].p);
-    if (t->data)
+    if (t->data) {
         walks_read(&t->walks, t->side[0].p);
+        objects_read(&t->objects, t->side[0].p, t->side[0].paths[0], NULL, NULL);
+    }
     progress_begin("preparing %s", t->side[0].paths[0]);
     pack(t);
     load(t);
@@ -179,5 +180,6 @@ void top_data_again(struct top *t, struct quern_profile *p)
 void top_data_free(struct top *t)
 {
     walks_free(&t->walks);
+    objects_free(&t->objects);
     free_core(t->core, t->formula);
 }

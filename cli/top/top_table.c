@@ -232,6 +232,30 @@ static void add_walk(struct string *s, const struct top *t, uint32_t func)
     free(text);
 }
 
+// What was allocated, of an allocation.
+static void add_blocks(struct string *s, const struct top *t, uint32_t func)
+{
+    struct text name = core_string(t->core, t->core->name[func]),
+                file = core_string(t->core, t->core->file[func]);
+    char *object, *of, *text;
+    const struct objects_blocks *b;
+
+    if (!t->data || !name.size)
+        return;
+    object = xasprintf("%.*s", (int)name.size, (const char *)name.at);
+    of = xasprintf("%.*s", (int)file.size, file.size ? (const char *)file.at : "");
+    b = objects_blocks_named(&t->objects, object, of, 0);
+    free(object);
+    free(of);
+    if (!b)
+        return;
+    text = objects_blocks_text(b);
+    add_text(s, "  [");
+    add_text(s, text);
+    add_text(s, "]");
+    free(text);
+}
+
 // The function, and its file or object in parentheses.
 static void add_func(struct string *s, const struct top *t, uint32_t func)
 {
@@ -483,6 +507,7 @@ static void put_selected(struct top *t)
             add_core(&s, c, c->object[f]);
         }
         add_walk(&s, t, f);
+        add_blocks(&s, t, f);
     } else if (r.kind == ROW_EVENT && c->event[r.of].formula.size) {
         add(&s, (const char *)c->event[r.of].name.at, c->event[r.of].name.size);
         add_text(&s, " = ");

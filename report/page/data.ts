@@ -13,6 +13,7 @@ export interface DataObject {
   id: number; key: string; // number, and hash of its names
   name: string; file: string; module: string; line: number;
   walk: [Walk | null, Walk | null]; counts: bigint[][];
+  blocks: (bigint[] | null)[]; // of an allocation, by side: blocks, bytes, bytes when they were most
   places: Miss[]; morePlaces: Rest; misses: Miss[]; moreMisses: Rest;
 }
 export interface DataFunc { name: string; file: string; object: string; func: number } // func: of the report, or -1
@@ -22,6 +23,8 @@ export interface Data {
   objects: DataObject[]; left: Rest; funcs: DataFunc[]; advice: Advice[];
   byFunc: Map<number, Miss[]>; byLine: Map<string, Miss[]>; // by function of the report; by "file:line"
 }
+
+export const BLOCKS = ["Blocks", "Bytes", "Bytes at most"] as const;
 
 type Raw = unknown[];
 
@@ -51,6 +54,12 @@ function walk(v: unknown): Walk | null {
   return { how: text(how), count: big(count), steps: big(steps) };
 }
 
+function blocksOf(v: unknown): bigint[] | null {
+  if (v === 0) return null;
+  const n = text(v).split(" ").map(BigInt);
+  return n.length === BLOCKS.length ? n : bad();
+}
+
 export function parse(json: string): Data {
   const raw = JSON.parse(json) as Record<string, unknown>;
   const strings = list(raw["strings"]).map(text), events = list(raw["events"]).map((e) => {
@@ -71,12 +80,12 @@ export function parse(json: string): Data {
   };
   const used = new Map<string, number>();
   const objects = list(raw["objects"]).map((o, id): DataObject => {
-    const [name, file, module, line, now, old, c, places, n, more, misses, m, moreMisses] = list(o);
+    const [name, file, module, line, now, old, c, places, n, more, misses, m, moreMisses, blocks, oldBlocks] = list(o);
     const names = [string(name) || "???", string(file), string(module)] as const, key = hash(names.join("\0")), again = used.get(key) ?? 0;
     used.set(key, again + 1);
     const object: DataObject = {
       id, key: again ? key + "-" + again : key, name: names[0], file: names[1], module: names[2], line: int(line),
-      walk: [walk(now), walk(old)], counts: counts(c, events.length), places: [], misses: [], morePlaces: rest(n, more), moreMisses: rest(m, moreMisses),
+      blocks: [blocksOf(blocks), blocksOf(oldBlocks)], walk: [walk(now), walk(old)], counts: counts(c, events.length), places: [], misses: [], morePlaces: rest(n, more), moreMisses: rest(m, moreMisses),
     };
     object.places = list(places).map((v) => row(object, v));
     object.misses = list(misses).map((v) => row(object, v));

@@ -6,7 +6,7 @@ import type { Value } from "./core";
 import type { Name } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { values, walked, weighed, weight } from "./data";
+import { BLOCKS, values, walked, weighed, weight } from "./data";
 import type { Data, DataObject, Miss, Rest } from "./data";
 import { base, button, clip, h, number, percent } from "./element";
 import { regex } from "./pattern";
@@ -78,11 +78,11 @@ function lay<T>(data: Data, numbers: T[], [name, ...more]: T[]): T[] {
 }
 
 // What is beyond the limits of a file.
-function restRow(data: Data, count: Counts, rest: Rest, what: string, more: number): Row[] {
+function restRow(data: Data, count: Counts, rest: Rest, what: string, more: number, blank = 0): Row[] {
   if (!rest.n) return [];
-  const row = count.row(rest.counts, "rest"), text = h("span", {}, rest.n.toLocaleString("en") + " " + what);
-  return [{ cells: lay<Node | string | null>(data, row.cells, [text, ...Array.from({ length: more }, () => null)]),
-    of: lay(data, row.of, Array.from({ length: more + 1 }, () => "")) }];
+  const row = count.row(rest.counts, "rest"), blanks = Array.from({ length: blank }, () => null), text = h("span", {}, rest.n.toLocaleString("en") + " " + what);
+  return [{ cells: lay<Node | string | null>(data, [...row.cells, ...blanks], [text, ...Array.from({ length: more }, () => null)]),
+    of: lay(data, [...row.of, ...blanks.map(() => "")], Array.from({ length: more + 1 }, () => "")) }];
 }
 
 async function showRows(table: Table, rows: Row[]): Promise<void> {
@@ -113,6 +113,7 @@ function keyOf(app: App, data: Data, id: string): (o: DataObject) => number | st
   const own = data.events.findIndex(({ name }) => name === app.eventName(app.event)), both = data.files.length > 1;
   const [e, side] = (id || (own < 0 ? "" : own + "." + (both ? Side.Difference : Side.New))).split(".").map(Number);
   if (id === "name") return (o) => o.name;
+  if (id.startsWith("block")) return (o) => Number(o.blocks[0]?.[Number(id.slice(5))] ?? -1n);
   if (data.events[e!] && side! <= Side.Difference) return (o) => {
     const v = values(o.counts, e!)[side!]!.approx;
     return side === Side.Difference ? Math.abs(v) : v;
@@ -171,8 +172,10 @@ class DataView implements Shown {
       return (down ? -c : c) || a.o.id - b.o.id;
     });
     const count = new Counts(app, data, data.total[0]!, "the program", true);
+    const blocks = data.objects.some((o) => o.blocks[0]) ? BLOCKS : [];
     const table = this.table = new Table({
-      label: "Objects of the data", id: "quern-data", columns: lay(data, count.columns, [{ id: "name", title: "Object", name: true, sort: "name" },
+      label: "Objects of the data", id: "quern-data", columns: lay(data, [...count.columns, ...blocks.map((title, i) =>
+        ({ id: "block" + i, title, sort: "block" + i }))], [{ id: "name", title: "Object", name: true, sort: "name" },
         { id: "walk", title: "Walked", name: true, tip: "how the steps from one miss to the next go, and the share of which that is so" }]),
       sorted: id ? { id, descending: down } : null,
       onSort: (by) => app.set({ s: (by === id ? (down ? "+" : "-") : by === "name" ? "+" : "-") + by }, true),
@@ -181,21 +184,25 @@ class DataView implements Shown {
     this.element.append(table.element);
     await showRows(table, [...sorted.map(({ o }): Row => {
       const row = count.row(o.counts, String(o.id)), w = o.walk[0];
-      return { cells: lay(data, row.cells, [objectNamed(app, o), w ? h("bdi", {}, walked(w)) : null]), of: lay(data, row.of, ["", ""]) };
-    }), ...(app.state.q ? [] : restRow(data, count, data.left, "objects with fewer misses", 1))]);
+      const sizes = blocks.map((_, i) => o.blocks[0]?.[i]?.toLocaleString("en") ?? null);
+      return { cells: lay(data, [...row.cells, ...sizes], [objectNamed(app, o), w ? h("bdi", {}, walked(w)) : null]),
+        of: lay(data, [...row.of, ...blocks.map((_, i) => o.blocks[0] ? ["blocks", i, 0, o.id].join(":") : "")], ["", ""]) };
+    }), ...(app.state.q ? [] : restRow(data, count, data.left, "objects with fewer misses", 1, blocks.length))]);
   }
 
   private map(app: App, data: Data, found: DataObject[], bar: HTMLElement): void {
     const e = data.events.findIndex((event) => event.name === (app.state.k ?? app.eventName(app.event))), select = h("select", { "aria-label": "Area" });
-    select.append(h("option", { value: "" }, "D1 misses"), ...data.events.map(({ name }) => h("option", { value: name }, name)));
-    select.value = e < 0 ? "" : data.events[e]!.name;
+    const size = data.objects.some((o) => o.blocks[0]), bytes = size && app.state.k === "bytes";
+    select.append(h("option", { value: "" }, "D1 misses"), ...data.events.map(({ name }) => h("option", { value: name }, name)),
+      ...(size ? [h("option", { value: "bytes" }, "Bytes at most")] : []));
+    select.value = bytes ? "bytes" : e < 0 ? "" : data.events[e]!.name;
     select.addEventListener("change", () => app.set({ k: select.value || "D1" }));
     bar.append(h("label", {}, "Area ", select));
-    const both = data.files.length > 1, old = (o: DataObject): number => e < 0 ? weight(data, o.counts, 1) : Number(o.counts[1]![e]!);
-    const of = (o: DataObject): number => e < 0 ? weight(data, o.counts) : Number(o.counts[0]![e]!), scale = e < 0 ? 1 : data.events[e]!.scale,
-      name = e < 0 ? weighed(data).map((i) => data.events[i]!.name).join(" + ") : data.events[e]!.name;
+    const both = data.files.length > 1, old = (o: DataObject): number => bytes ? Number(o.blocks[1]?.[2] ?? 0n) : e < 0 ? weight(data, o.counts, 1) : Number(o.counts[1]![e]!);
+    const of = (o: DataObject): number => bytes ? Number(o.blocks[0]?.[2] ?? 0n) : e < 0 ? weight(data, o.counts) : Number(o.counts[0]![e]!), scale = bytes || e < 0 ? 1 : data.events[e]!.scale,
+      name = bytes ? "the bytes of all allocations" : e < 0 ? weighed(data).map((i) => data.events[i]!.name).join(" + ") : data.events[e]!.name;
     const boxes = data.objects.map((o) => ({ o, v: of(o) })).filter(({ v }) => v > 0).sort((a, b) => b.v - a.v).slice(0, BOXES);
-    const all = e < 0 ? weight(data, data.total) : Number(data.total[0]![e]!);
+    const all = bytes ? boxes.reduce((sum, { v }) => sum + v, 0) : e < 0 ? weight(data, data.total) : Number(data.total[0]![e]!);
     if (!boxes.length) {
       this.element.append(h("p", { class: "note" }, "No object has a miss in " + name + "."));
       return;
@@ -213,7 +220,7 @@ class DataView implements Shown {
       picture.highlight(mask);
     }
     bar.append(...picture.buttons("data"));
-    this.element.append(h("p", { class: "note" }, "Areas are misses in " + name + "." + (both ? " Orange: more than before, blue: fewer." : "")), picture.element);
+    this.element.append(h("p", { class: "note" }, (bytes ? "Areas are bytes of an allocation's blocks when they were most." : "Areas are misses in " + name + ".") + (both ? " Orange: more than before, blue: fewer." : "")), picture.element);
   }
 
   // ---- One object ----
@@ -228,6 +235,12 @@ class DataView implements Shown {
     const both = data.files.length > 1;
     for (const side of both ? [1, 0] : [0])
       if (o.walk[side]) element.append(h("p", {}, "Walked" + (both ? side ? ", old" : ", new" : "") + ": ", h("b", {}, h("bdi", {}, walked(o.walk[side]!)))));
+    for (const side of both ? [1, 0] : [0]) {
+      const b = o.blocks[side];
+      const n = (i: number): HTMLElement => h("b", { "data-q": ["blocks", i, side, o.id].join(":") }, b![i]!.toLocaleString("en"));
+      if (b) element.append(h("p", { class: "allocated" }, "Allocated" + (both ? side ? ", old" : ", new" : "") + ": ", n(0),
+        b[0] === 1n ? " block of " : " blocks of ", n(1), " bytes, at most ", n(2), " at a time"));
+    }
     const count = new Counts(app, data, data.total[0]!, "the program", false), total = new Table({ label: "Misses in it", id: "quern-data-total",
       columns: count.columns });
     const row = count.row(o.counts, String(o.id));

@@ -67,11 +67,13 @@ def check_data_table(browser):
     browser.view("v=data")
     compare("said", texts(browser, "#quern-main .count")[0].split(",")[0], "3 objects", faults)
     walked = ["stride 4,160, 80 %", "pointer chase, 94 %", ""]
-    all_rows = [MATRIX + [walked[0], "static: matrixgrid"], LIST + [walked[1], HEAP + "list.c:8, grid"], STACK + [walked[2], "stack"]]
+    none = ["", "", ""]
+    all_rows = [MATRIX + none + [walked[0], "static: matrixgrid"], LIST + ["20", "1,280", "1,152", walked[1], HEAP + "list.c:8, grid"],
+                STACK + none + [walked[2], "stack"]]
     compare("rows", rows(browser, "#quern-data"), all_rows, faults)
     compare("identities", browser.run("return [...document.querySelectorAll('#quern-data [data-q]')].map((e) => e.dataset.q).slice(0, 5)"),
             ["data:0:0:0", "data:1:0:0", "data:2:0:0", "data:3:0:0", "data:0:0:1"], faults)
-    for fragment, order in (("s=%2B0.0", [2, 1, 0]), ("s=-3.0", [0, 1, 2]), ("s=%2Bname", [1, 2, 0]), ("s=-name", [0, 2, 1]), ("e=DLmr", [0, 1, 2])):
+    for fragment, order in (("s=%2B0.0", [2, 1, 0]), ("s=-3.0", [0, 1, 2]), ("s=%2Bname", [1, 2, 0]), ("s=-name", [0, 2, 1]), ("e=DLmr", [0, 1, 2]), ("s=-block2", [1, 0, 2])):
         browser.view("v=data&" + fragment)
         compare(fragment, rows(browser, "#quern-data"), [all_rows[i] for i in order], faults)
     for wanted, found in (("mat", [0]), ("MAT", []), ("!mat", [1, 2]), ("file:list", [1]), ("object:grid", [0, 1]), ("%2F%5Est.*k$%2F", [2])):
@@ -90,6 +92,9 @@ def check_data_table(browser):
     browser.view("v=data&t=1&k=DLmw")
     compare("of another event", browser.run("return document.querySelector('.item').getAttribute('aria-label')"),
             "static: matrix, 100.0 % of DLmw, exactly 100", faults)
+    browser.view("v=data&t=1&k=bytes")
+    compare("of bytes", browser.run("return [...document.querySelectorAll('.item')].map((a) => a.getAttribute('aria-label'))"),
+            [HEAP + ", 100.0 % of the bytes of all allocations, exactly 1,152"], faults)
     browser.press("t")
     compare("back", len(rows(browser, "#quern-data")), 3, faults)
     compare("console", browser.complaints(), [], faults)
@@ -129,6 +134,10 @@ def check_data_object(browser):
         "return [...document.querySelectorAll('#quern-source tr.data')].map((r) => r.cells[0].textContent)"), ["900", "100", "0", "5"], faults)
     browser.view(link(browser, "static: matrix", "#quern-source")[1:])
     compare("back", texts(browser, "#quern-main h2")[0], "static: matrix", faults)
+    browser.view("v=data")
+    browser.view(link(browser, HEAP)[1:])
+    compare("its blocks", texts(browser, "#quern-main .allocated")[0],
+            "Allocated: 20 blocks of 1,280 bytes, at most 1,152 at a time", faults)
     compare("an object without parts", (browser.view("v=data"), browser.view(link(browser, "stack")[1:]), texts(browser, "#quern-main .note"))[2],
             ["The profile does not tell the parts of this object apart."], faults)
     browser.view("v=data&ob=nothing")

@@ -166,7 +166,7 @@ def made_screens():
     # Objects of the data, with their walks; the functions that miss, and one of each. Other numbers than in the old one: of matrix.
     data_profiles(".")
     data_profiles("before", old=True)
-    screens("data", ["data.out.7"], ["e", "\r", "1i", "\r", "3", "1i/stack\r"], columns=110)
+    screens("data", ["data.out.7"], [DOWN, "e" + "\r", "1i", "\r", "3", "1i/stack\r"], columns=150)
     screens("data-base", ["--base=before/data.out.7", "data.out.7"], ["\r"], columns=110)
     # A cycle: a and b call each other; templates; a file in folders.
     write("cycle.out", head + "ob=prog\nfl=src/x/a.cc\nfn=n::a<std::vector<int> >(int)\n1 5 0\ncfn=n::m::b()\ncalls=2 9\n"
