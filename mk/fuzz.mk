@@ -47,6 +47,21 @@ $(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/trace.c $(filter %.c,$(FUZZ_TRACE))
 
+FUZZ_DATA := $(addprefix cli/profiles/,objects.c advice.c walks.c event.c read.c remark.c) \
+             $(addprefix cli/,base/util.c base/text.c base/nearest.c base/heap.c options/options.c \
+               terminal/colour.c terminal/progress.c files/trust.c files/origin.c files/digest.c) \
+             symbols/cachedir.c report/pack/known.c $(wildcard profile/*/*.c)
+$(BUILD)/fuzz/data: fuzz/data.c $(FUZZ_DATA) $(wildcard cli/profiles/*.h)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -DQUERN_VERSION=\"$(VERSION)\" -o $@ $(filter %.c,$^) \
+	    $(PROFILE_LIBS) -lxxhash
+
+# The seed of the tree, and the profile of tests/report.
+FUZZ_DATAS := $(BUILD)/fuzz/seeds-data
+$(FUZZ_DATAS)/data.out.7: fuzz/data_seed.out tests/report/profiles.py
+	@mkdir -p $(@D) && cp $< $(@D)
+	@python3 -c 'import sys; sys.path.insert(0, "tests/report"); import profiles; profiles.data_profiles("$(@D)")'
+
 FUZZ_MACHINE := $(wildcard machine/*.c machine/*.h machine/*.def) sim/cache.c
 $(BUILD)/fuzz/machine: fuzz/machine.c $(FUZZ_MACHINE)
 	@mkdir -p $(@D)
@@ -89,8 +104,8 @@ $(FUZZ_SPOOLS)/made: $(BUILD)/fuzz/spool_seed | $(QUERN)
 	@rmdir $(@D)/spools && touch $@
 
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace machine fragments spool) \
-    $(FUZZ_SPOOLS)/made $(FUZZ_DWPS)/made
+fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace data machine fragments spool) \
+    $(FUZZ_DATAS)/data.out.7 $(FUZZ_SPOOLS)/made $(FUZZ_DWPS)/made
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=8192 \
@@ -106,6 +121,9 @@ fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace
 	@mkdir -p $(BUILD)/fuzz/corpus-dwp
 	cd $(BUILD)/fuzz && ./dwp -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=8192 corpus-dwp \
 	    $(abspath $(FUZZ_DWPS))
+	@mkdir -p $(BUILD)/fuzz/corpus-data
+	cd $(BUILD)/fuzz && ./data -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 -max_len=8192 corpus-data \
+	    $(abspath $(FUZZ_DATAS))
 	@mkdir -p $(BUILD)/fuzz/corpus-trace
 	cd $(BUILD)/fuzz && ./trace -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-trace
 	@mkdir -p $(BUILD)/fuzz/corpus-machine

@@ -13,7 +13,7 @@
 #include "cli/profiles/read.h"
 #include "cli/profiles/remark.h"
 
-enum { FIRST_FOLD = 1 << 16 }; // rows that are gathered before equal ones are summed
+enum { FIRST_FOLD = 1 << 12 }; // rows that are gathered before equal ones are summed
 
 bool objects_are(const struct quern_profile *p)
 {
