@@ -7,7 +7,7 @@ import type { Name } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { BLOCKS, values, walked, weighed, weight } from "./data";
-import type { Data, DataObject, Miss, Rest } from "./data";
+import type { Data, DataObject, Miss, Rest, Walk } from "./data";
 import { base, button, clip, h, number, percent } from "./element";
 import { regex } from "./pattern";
 import { Picture } from "./picture";
@@ -38,6 +38,8 @@ function objectNamed(app: App, o: DataObject): HTMLElement {
 function placeText(data: Data, miss: Miss): string {
   return miss.name ? clip(miss.name) : data.addresses ? "+0x" + miss.at.toString(16) : miss.line ? (miss.file ? base(miss.file) : "line") + ":" + miss.line : "the object";
 }
+
+function walkText(w: Walk): HTMLElement { return h("bdi", { class: "walk" }, walked(w)); }
 
 // ---- Columns: each event on all sides, with its share ----
 
@@ -185,7 +187,7 @@ class DataView implements Shown {
     await showRows(table, [...sorted.map(({ o }): Row => {
       const row = count.row(o.counts, String(o.id)), w = o.walk[0];
       const sizes = blocks.map((_, i) => o.blocks[0]?.[i]?.toLocaleString("en") ?? null);
-      return { cells: lay(data, [...row.cells, ...sizes], [objectNamed(app, o), w ? h("bdi", {}, walked(w)) : null]),
+      return { cells: lay(data, [...row.cells, ...sizes], [objectNamed(app, o), w ? walkText(w) : null]),
         of: lay(data, [...row.of, ...blocks.map((_, i) => o.blocks[0] ? ["blocks", i, 0, o.id].join(":") : "")], ["", ""]) };
     }), ...(app.state.q ? [] : restRow(data, count, data.left, "objects with fewer misses", 1, blocks.length))]);
   }
@@ -234,7 +236,7 @@ class DataView implements Shown {
     if (advice) element.append(advice);
     const both = data.files.length > 1;
     for (const side of both ? [1, 0] : [0])
-      if (o.walk[side]) element.append(h("p", {}, "Walked" + (both ? side ? ", old" : ", new" : "") + ": ", h("b", {}, h("bdi", {}, walked(o.walk[side]!)))));
+      if (o.walk[side]) element.append(h("p", {}, "Walked" + (both ? side ? ", old" : ", new" : "") + ": ", h("b", {}, walkText(o.walk[side]!))));
     for (const side of both ? [1, 0] : [0]) {
       const b = o.blocks[side];
       const n = (i: number): HTMLElement => h("b", { "data-q": ["blocks", i, side, o.id].join(":") }, b![i]!.toLocaleString("en"));
@@ -259,7 +261,7 @@ class DataView implements Shown {
       table.csvButton("misses")), table.element));
     await showRows(table, [...o.misses.map((m, i): Row => {
       const r = count.row(m.counts, o.id + "-" + i), f = data.funcs[m.func]!, n = names.get(f.func);
-      return { cells: lay(data, r.cells, [n ? app.named(n) : h("bdi", {}, clip(f.name || "???")), m.walk ? h("bdi", {}, walked(m.walk)) : null,
+      return { cells: lay(data, r.cells, [n ? app.named(n) : h("bdi", {}, clip(f.name || "???")), m.walk ? walkText(m.walk) : null,
         lineLink(app, m)]), of: lay(data, r.of, ["", "", ""]) };
     }), ...restRow(data, count, o.moreMisses, "lines with fewer misses", 2)]);
   }
@@ -342,7 +344,7 @@ export async function dataOfFunction(app: App, f: number): Promise<HTMLElement |
     [{ id: "name", title: "Object", name: true }, { id: "walk", title: "Walks", name: true }]) });
   await showRows(table, all.map(({ object, counts, most }): Row => {
     const r = count.row(counts, f + "-" + object.id);
-    return { cells: lay(data, r.cells, [objectNamed(app, object), most.walk ? h("bdi", {}, walked(most.walk)) : null]), of: lay(data, r.of, ["", ""]) };
+    return { cells: lay(data, r.cells, [objectNamed(app, object), most.walk ? walkText(most.walk) : null]), of: lay(data, r.of, ["", ""]) };
   }));
   return h("section", { "data-part": "data" }, h("h3", {}, "Objects of the data that it misses in: " + all.length + " ", table.csvButton("objects")),
     table.element, data.left.n || data.objects.some((o) => o.moreMisses.n) ? h("p", { class: "note" },
@@ -385,7 +387,7 @@ export function dataSection(app: App): HTMLElement | null {
     body.append(h("tr", {}, h("td", { class: "num", "data-q": "data:d1:0:" + o.id }, number(v[0], scale)), h("td", { class: "num" }, app.shareOf(v[0]!.approx, all)),
       both && h("td", { class: "num" + (v[2]!.approx > 0 ? " more" : v[2]!.approx < 0 ? " less" : ""), "data-q": "data:d1:2:" + o.id },
         app.text(Side.Difference, v, scale)), h("td", { class: "name" }, h("span", { class: "place" }, objectNamed(app, o),
-        o.walk[0] ? h("span", { class: "tag" }, h("bdi", {}, walked(o.walk[0]))) : null))));
+        o.walk[0] ? h("span", { class: "tag" }, walkText(o.walk[0])) : null))));
   }
   return h("section", { class: "most data" }, h("h2", {}, "What to look at: the objects that miss most"), adviceList(app, data), table,
     h("p", {}, h("a", { href: app.href({ v: "data" }) }, "All objects")));
