@@ -288,12 +288,12 @@ int cmd_annotate(int argc, char **argv)
     quern_rows_free(a.rows);
     walks_free(&a.walks);
     walks_free(&a.by_line);
-    annotate_advice_free(&a);
     free(a.sums);
     free(a.row_of_func);
     free(a.opened);
     quern_costs_free(a.costs);
     quern_profile_free(a.p);
+    annotate_advice_free(&a);
     return missing ? UTIL_USAGE : UTIL_OK;
 }
 

@@ -44,8 +44,9 @@ struct annotate {
 
     // Options
     const char *show, *sort, *mod_file, *mod_func;
-    const char *data; // the profile of the data
-    double threshold; // -1: not given
+    const char *data;          // the profile of the data
+    struct option_list advice; // on the data; owns its sentences
+    double threshold;          // -1: not given
     bool percs, asm_, inclusive, diff, by_part, no_pager;
     uint32_t source;       // enum annotate_auto; 0: not given
     uint32_t file_rows;    // --by-file: 1 yes, 2 no, 0: not given
@@ -82,7 +83,6 @@ struct annotate {
     quern_count *opened;  // by function: inclusive costs with opened cycles; NULL: they are not
     struct walks walks;   // through the objects, of a profile of the data
     struct walks by_line; // of the lines, from --data
-    struct option_list advice; // on the data; owns its sentences
     // The cycle with the highest self cost, where that is half of the program's: its functions.
     size_t cycle_funcs;
     double cycle_share; // percent
