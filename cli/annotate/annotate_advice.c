@@ -4,7 +4,6 @@
 // (--data), or of a profile of the data beside which that of the code is. Called by annotate.c.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/annotate/annotate.h"
 #include "cli/base/text.h"
@@ -47,7 +46,7 @@ void annotate_advice_alone(struct annotate *a)
     for (size_t i = 0; i < sizeof(begins) / sizeof(*begins) && !a->advice.count; i++) {
         char *beside = xasprintf("%.*s%s%s", (int)(name - path), path, begins[i], name + 4);
         struct quern_profile *code =
-            access(beside, R_OK) == 0 ? quern_profile_read(beside, NULL, NULL) : NULL;
+            objects_file(beside) ? quern_profile_read(beside, NULL, NULL) : NULL;
 
         if (code)
             find(a, a->p, path, &a->walks, code);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/base/util.h"
 #include "cli/profiles/event.h"
@@ -25,6 +27,13 @@ bool objects_are(const struct quern_profile *p)
         if (strcmp(part.desc[i], "Functions: objects of the data") == 0)
             return true;
     return false;
+}
+
+bool objects_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, R_OK) == 0;
 }
 
 static int order(uint64_t x, uint64_t y)
@@ -103,6 +112,7 @@ static void add(struct objects *o, size_t *room, const struct quern_record *rec,
     if (row->file == QUERN_NONE)
         row->file = quern_profile_func_get(o->p, rec->at.func).file;
     row->calls[side] = code ? rec->calls : 0;
+    row->begin = code ? rec->to.line : 0;
     memset(o->counts + row->at, 0, 2 * o->events * sizeof(*o->counts));
     for (size_t e = 0; e < o->events; e++) {
         o->counts[row->at + (size_t)side * o->events + e] = rec->counts[e];

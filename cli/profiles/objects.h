@@ -19,6 +19,7 @@ struct objects_row {
     uint32_t file;   // of the line: a string of `p`
     uint64_t line, addr;
     uint64_t calls[2]; // how often it misses: of the code only
+    uint64_t begin;    // line of the object, of its allocation or definition: of the code only
     size_t at;         // of its counts: those of the profile, then those of the base
 };
 
@@ -66,6 +67,8 @@ struct objects_field {
 
 // Whether a profile is one of the data.
 bool objects_are(const struct quern_profile *p);
+// Is there a regular file? One that is found by its name must not be a pipe that never ends.
+bool objects_file(const char *path);
 // Takes both apart; `base` may be NULL. Neither is needed any longer. Objects and functions of both
 // are the same if object file, file and name are, else if file and name are, as for the code. Ends
 // the process with a message if their events differ.

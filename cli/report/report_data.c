@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/base/json.h"
 #include "cli/base/util.h"
@@ -78,7 +77,7 @@ static struct quern_profile *found(const struct report *r, int s, char **path)
     struct quern_profile *p;
 
     *path = r->side[s].path_count == 1 && !r->series ? beside(r->side[s].paths[0]) : NULL;
-    if (!*path || access(*path, F_OK) != 0)
+    if (!*path || !objects_file(*path))
         return NULL;
     p = quern_profile_read(*path, NULL, &err);
     if (!p)
@@ -280,9 +279,9 @@ static void put_object(struct put *t, const struct group *g)
     struct quern_func f = quern_profile_func_get(t->o.p, g->object);
     const char *name = objects_name(&t->o, g->object);
 
-    fprintf(t->f, "[%u,%u,%u,%llu,", string_of(t, f.name), string_of(t, f.file),
-            string_of(t, f.object),
-            (unsigned long long)(g->code > g->first ? t->o.row[g->first].line : 0));
+    fprintf(
+        t->f, "[%u,%u,%u,%llu,", string_of(t, f.name), string_of(t, f.file), string_of(t, f.object),
+        (unsigned long long)(g->end > g->code ? t->o.row[g->code].begin : t->o.row[g->first].line));
     put_walk(t, walks_of_object(&t->walks[0], name));
     putc(',', t->f);
     put_walk(t, walks_of_object(&t->walks[1], name));

@@ -19,6 +19,7 @@ import type { Column, Row } from "./table";
 const HIGH = 560; // of the treemap, pixels
 const BOXES = 500;
 const PARTS = 40; // of the bar
+const WIDE = 10;  // columns of numbers that fit beside names
 
 // ---- Names and links ----
 
@@ -76,7 +77,7 @@ class Counts {
 
 // Names come after the numbers; before them where they would not be visible.
 function lay<T>(data: Data, numbers: T[], [name, ...more]: T[]): T[] {
-  return data.files.length > 1 || matchMedia("(max-width: 40rem)").matches ? [name!, ...numbers, ...more] : [...numbers, ...more, name!];
+  return data.files.length > 1 || numbers.length > WIDE || matchMedia("(max-width: 40rem)").matches ? [name!, ...numbers, ...more] : [...numbers, ...more, name!];
 }
 
 // What is beyond the limits of a file.

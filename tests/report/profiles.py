@@ -224,31 +224,31 @@ fn=main
 cob=???
 cfi=???
 cfn=stack
-calls=5 0
+calls=5 0x0 0
 0x0 20 5 0 0 0
 fn=by_columns
 cob=/%s/grid
 cfi=???
 cfn=static: matrix
-calls=%d 0
+calls=%d 0x0 0
 0x0 12 %d 0 %d 0
 fn=by_rows
 cfi=???
 cfn=static: matrix
-calls=100 0
+calls=100 0x0 0
 0x0 14 100 0 10 0
 cfi=???
 cfn=static: matrix
-calls=100 0
+calls=100 0x0 0
 0x0 15 0 100 0 100
 fl=%s/list.c
 fn=find
 cfn=heap: build (list.c:8) < main (grid.c:20)
-calls=300 8
+calls=300 0x0 8
 0x0 30 300 0 0 0
 fn=build
 cfn=heap: build (list.c:8) < main (grid.c:20)
-calls=20 8
+calls=20 0x0 8
 0x0 8 0 20 0 0
 """
 
