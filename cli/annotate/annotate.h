@@ -107,8 +107,8 @@ int annotate_compare(const struct annotate *a, const quern_count *x, const quern
 // Returns how many of the user's could not be found.
 size_t annotate_sources(struct annotate *a);
 
-// annotate_advice.c: advice on the data that misses: from the profile of the data beside that of the
-// code (--data), or of a profile of the data by itself; printed if there is any.
+// annotate_advice.c: advice on the data that misses: from the profile of the data beside that of
+// the code (--data), or of a profile of the data by itself; printed if there is any.
 void annotate_advice(struct annotate *a, const struct quern_profile *data);
 void annotate_advice_alone(struct annotate *a);
 void annotate_advice_put(const struct annotate *a);
