@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Advice on data that misses (advice.h). There is one kind: a line that walks with a stride larger
-// than a line of the cache through much more than D1, and misses most of an object so.
+// Advice on data that misses (advice.h). There is one kind: a line that walks with a stride of many
+// lines of the cache through much more than D1, and misses most of an object so.
 //
 // What the sentence claims is in the profiles: the shares, the stride, and how far it leads.
 // What may be gained depends on one thing that is not, whether the program uses what lies between,
@@ -10,6 +10,7 @@
 // - one walk through the object, or few (structures with one member in use): each line is fetched
 //   once or nearly so, and no order of the loops changes that;
 // - a line of the code with many references for each miss: it uses what it fetched;
+// - a stride of a few lines: that is an array of structures, walked in the order of memory already;
 // - addresses that come from memory: the order of a list is not that of a loop;
 // - an object that is little larger than D1, or not known to be: it may miss for another reason;
 // - objects without an order: stacks, what is unknown;
@@ -29,6 +30,7 @@ enum {
     OF_PROGRAM = 4, // and a quarter of the program's
     OF_REFS = 4,    // and of the references of the line
     REGULAR = 90,   // per cent of the steps are the stride
+    APART = 8,      // so many lines of D1
     PASSES = 8,     // so many walks from one end to the other
     PER_START = 4,  // and so many times those that begin anew, of a thread or an instruction
     OVER_D1 = 4,    // times the size of D1 from end to end
@@ -161,7 +163,7 @@ static void look_at(struct search *s, const struct objects_row *row, const quern
         !has_order(object) ||
         !(w = walks_at(s->w, object, objects_name(s->o, row->func),
                        quern_profile_str(s->o->p, row->file), row->line)) ||
-        !(stride = stride_of(w)) || stride <= s->d1.line ||
+        !(stride = stride_of(w)) || stride / APART < s->d1.line ||
         (unsigned __int128)w->count * 100 < (unsigned __int128)w->steps * REGULAR)
         return;
     extent = extent_of(w, misses, stride);
