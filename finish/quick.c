@@ -112,6 +112,12 @@ size_t learn_inlined(struct symbols_module *m, uint64_t address, struct symbols_
     leave();
 }
 
+void learn_fields(struct symbols_module *m, struct symbols_field *field, size_t n)
+{
+    (void)m, (void)field, (void)n;
+    leave();
+}
+
 const struct symbols_body *learn_body(struct symbols_module *m, uint64_t address)
 {
     (void)m, (void)address;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Fuzzer of packages of split debug information: the input is one. Every unit that its index names
-// is read, as a skeleton would have it, and walked for inlined calls. Most changes are made within
-// a section, so that what remains is an ELF file.
+// is read, as a skeleton would have it, and walked for inlined calls and for members of variables.
+// Most changes are made within a section, so that what remains is an ELF file.
 #include <dwarf.h>
 #include <gelf.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "symbols/dwp.h"
+#include "symbols/fields.h"
 #include "symbols/inlines.h"
 #include "symbols/section.h"
 
@@ -59,6 +60,37 @@ static void walk(Dwarf_Die *unit)
     inlines_free(in);
 }
 
+// Variables at all addresses, of several sizes; and several sets of offsets in each.
+static void ask(Dwarf_Die *unit)
+{
+    static const uint64_t size[] = { 192, 64, 8 };
+    static const uint64_t set[][3] = { { 0, 0, 0 }, { 4, 4, 0 }, { 9, 177, 24 }, { 0, 56, 4 } };
+    enum { ADDRESSES = 64, SETS = 4 };
+
+    for (unsigned i = 0; i < sizeof(size) / sizeof(*size); i++) {
+        struct symbols_field field[ADDRESSES * SETS] = { 0 };
+        struct fields f = {
+            .field = field, .count = ADDRESSES * SETS, .open = ADDRESSES * SETS, .file = file_of
+        };
+
+        for (unsigned k = 0; k < ADDRESSES * SETS; k++) {
+            field[k].start = 0x1000 + k / SETS * 16;
+            field[k].size = size[i];
+            field[k].low = set[k % SETS][0];
+            field[k].high = set[k % SETS][1];
+            field[k].step = set[k % SETS][2];
+        }
+        fields_unit(&f, unit, false);
+        fields_unit(&f, unit, true);
+        for (unsigned k = 0; k < ADDRESSES * SETS; k++) {
+            if (field[k].path && field[k].offset >= size[i])
+                abort(); // behind the variable
+            seen += field[k].path ? strlen(field[k].path) : 0;
+            free(field[k].path);
+        }
+    }
+}
+
 // The ids of the units that the index names.
 static size_t lineids_of(int fd, uint64_t *id)
 {
@@ -102,7 +134,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         s.id = id[i];
         damage = NULL;
         switch (dwp_unit(p, &s, &unit, &damage)) {
-        case DWP_FOUND: walk(&unit); break;
+        case DWP_FOUND:
+            walk(&unit);
+            ask(&unit);
+            break;
         case DWP_ABSENT: break;
         case DWP_DAMAGED:
             if (!damage)

@@ -23,8 +23,8 @@ $(BUILD)/fuzz/jitdump: fuzz/jitdump.c $(FUZZ_JITDUMP)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/jitdump.c $(filter %.c,$(FUZZ_JITDUMP))
 
-FUZZ_DWP := $(addprefix symbols/,dwp.c inlines.c memory.c section.c)
-$(BUILD)/fuzz/dwp: fuzz/dwp.c $(FUZZ_DWP) $(addprefix symbols/,bytes.h dwp.h inlines.h section.h)
+FUZZ_DWP := $(addprefix symbols/,dwp.c fields.c inlines.c memory.c section.c)
+$(BUILD)/fuzz/dwp: fuzz/dwp.c $(FUZZ_DWP) $(addprefix symbols/,bytes.h dwp.h fields.h inlines.h section.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/dwp.c $(FUZZ_DWP) $(SYMBOLS_LIBS)
 

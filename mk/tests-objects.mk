@@ -3,15 +3,31 @@
 # tests/data: misses by object of the data, by hand and in every mode; sums of other programs.
 
 DATA_DIR := $(BUILD)/tests/data
-DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped walks pools)
+DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped walks pools fields)
+DATA_BARE_FLAGS := -O1 -g -I. -ffreestanding -fno-builtin -fno-pie -no-pie -fno-stack-protector \
+    -fno-optimize-sibling-calls -fcf-protection=none -nostdlib -static
+# The same with other forms of debug information.
+DATA_FORMS := $(addprefix $(DATA_DIR)/,fields-dwarf3 fields-dwarf4 fields-split fields-units)
+DATA_CC := $(addprefix $(DATA_DIR)/,classes)
 DATA_LIBC := $(addprefix $(DATA_DIR)/,threads tls killed)
 
 # Without a C library. gcc, which keeps the functions that a call is expected in.
 $(DATA_BARE): $(DATA_DIR)/%: tests/data/%.c tests/data/bare.h $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -I. -ffreestanding -fno-builtin -fno-pie -no-pie -fno-stack-protector \
-	    -fno-optimize-sibling-calls -fcf-protection=none -nostdlib -static -o $@ $<
+	$(Q)gcc -std=gnu11 $(WARNINGS) $(DATA_BARE_FLAGS) -o $@ $<
+$(DATA_DIR)/fields-dwarf3: DATA_FORM := -gdwarf-3 -gstrict-dwarf
+$(DATA_DIR)/fields-dwarf4: DATA_FORM := -gdwarf-4 -gsplit-dwarf
+$(DATA_DIR)/fields-split: DATA_FORM := -gdwarf-5 -gsplit-dwarf
+$(DATA_DIR)/fields-units: DATA_FORM := -gdwarf-5 -fdebug-types-section
+$(DATA_FORMS): $(DATA_DIR)/fields-%: tests/data/fields.c tests/data/bare.h $(FLAGS_STAMP)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)gcc -std=gnu11 $(WARNINGS) $(DATA_BARE_FLAGS) $(DATA_FORM) -o $@ $<
+$(DATA_CC): $(DATA_DIR)/%: tests/data/%.cc tests/data/bare.h $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)g++ -Wall -Wextra $(DATA_BARE_FLAGS) -fno-exceptions -fno-rtti -o $@ $<
 $(DATA_LIBC): $(DATA_DIR)/%: tests/data/%.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -19,5 +35,5 @@ $(DATA_LIBC): $(DATA_DIR)/%: tests/data/%.c $(FLAGS_STAMP)
 
 CHECKS += check-data
 .PHONY: check-data
-check-data: $(ALL) $(DATA_BARE) $(DATA_LIBC) $(COMPAT_PROGRAMS)
-	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks pools threads tls) -- $(COMPAT_PROGRAMS)
+check-data: $(ALL) $(DATA_BARE) $(DATA_FORMS) $(DATA_CC) $(DATA_LIBC) $(COMPAT_PROGRAMS)
+	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) classes threads tls) -- $(COMPAT_PROGRAMS)

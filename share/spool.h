@@ -22,7 +22,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 14u
+#define SPOOL_VERSION 15u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -44,18 +44,20 @@
 // Slots whose counters are there; those of further slots are at SPOOL_FAR_OFF.
 #define SPOOL_THREADS_FIXED 2400u
 #define SPOOL_THREADS_MAX   33120u // the kernel has 32,768 threads unless it is told otherwise
-// After the near slots, with --data=yes: struct spool_data_object[], struct spool_data_count[] and
-// the names of objects. Mapped as one piece.
+// After the near slots, with --data=yes: struct spool_data_object[], struct spool_data_count[], the
+// names of objects, struct spool_data_flow[] and struct spool_data_cell[]. Mapped as one piece.
 #define SPOOL_DATA_OFF         UINT64_C(0x4c00000000)
 #define SPOOL_DATA_OBJECTS_MAX 0x40000u
-#define SPOOL_DATA_COUNTS_OFF  UINT64_C(0x2000000) // these two from SPOOL_DATA_OFF
+#define SPOOL_DATA_COUNTS_OFF  UINT64_C(0x4000000) // these from SPOOL_DATA_OFF
 #define SPOOL_DATA_COUNTS_MAX  0x100000u
-#define SPOOL_DATA_NAMES_OFF   UINT64_C(0xa000000)
+#define SPOOL_DATA_NAMES_OFF   UINT64_C(0xc000000)
 #define SPOOL_DATA_NAMES_SIZE  UINT64_C(0x1000000)
-#define SPOOL_DATA_FLOWS_OFF   UINT64_C(0xb000000) // struct spool_data_flow[]
+#define SPOOL_DATA_FLOWS_OFF   UINT64_C(0xd000000) // struct spool_data_flow[]
 #define SPOOL_DATA_FLOWS_MAX   0x100000u
+#define SPOOL_DATA_CELLS_OFF   UINT64_C(0xf000000) // struct spool_data_cell[]
+#define SPOOL_DATA_CELLS_MAX   0x100000u
 #define SPOOL_DATA_SIZE \
-    (SPOOL_DATA_FLOWS_OFF + SPOOL_DATA_FLOWS_MAX * sizeof(struct spool_data_flow))
+    (SPOOL_DATA_CELLS_OFF + SPOOL_DATA_CELLS_MAX * sizeof(struct spool_data_cell))
 // After the near slots, with --calls=yes: each thread's open calls, struct spool_frame.
 #define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
 #define SPOOL_STACK_SIZE UINT64_C(0x4000000)
@@ -492,7 +494,7 @@ enum spool_data_kind {
 
 #define SPOOL_DATA_CALLERS_MAX 8u
 
-// What misses are counted for. Never changed once written, but for the last counts. Texts are
+// What misses are counted for. Never changed once written, but for the counts of blocks. Texts are
 // offsets into the names; 0: none.
 struct spool_data_object {
     uint32_t kind;                         // enum spool_data_kind
@@ -501,7 +503,8 @@ struct spool_data_object {
     uint64_t start, size;                  // of a symbol
     uint64_t blocks, bytes;                // that were allocated, in all
     uint64_t site[SPOOL_DATA_CALLERS_MAX]; // addresses of the calls, the innermost first
-    uint64_t reserved[2];
+    uint64_t least, most;                  // bytes of the smallest and the largest block
+    uint64_t reserved[16];
 };
 
 // How often the address of a miss was `step` above that of the one before. A step that is not among
@@ -532,6 +535,24 @@ struct spool_data_count {
     struct spool_data_stride stride[SPOOL_DATA_STRIDES];
 };
 
+// Misses of an instruction in a part of an object: at one offset from its beginning, if that is
+// below SPOOL_DATA_EXACT; in one piece of SPOOL_DATA_PIECE bytes, up to SPOOL_DATA_PIECES; else in
+// all of the object. Of the offsets it has the least, the greatest and the greatest common divisor
+// of their differences: so it follows which member of an array's elements they were of.
+struct spool_data_cell {
+    uint32_t counter; // the first one of the instruction, plus one; with SPOOL_DATA_CELL_WRITE
+    uint32_t object;
+    uint64_t first;     // one of the offsets
+    uint64_t step;      // all others are multiples of it away; 0: there are no others
+    uint64_t low, high; // the least and the greatest
+    uint64_t l1, l2, ll;
+};
+
+#define SPOOL_DATA_CELL_WRITE 0x80000000u
+#define SPOOL_DATA_EXACT      4096u
+#define SPOOL_DATA_PIECE      64u
+#define SPOOL_DATA_PIECES     16384u
+
 // Where a block leads to.
 enum spool_flow_end {
     SPOOL_FLOW_ENDS, // nowhere that is known
@@ -557,6 +578,7 @@ struct spool_data {
     uint32_t s_output;                     // --data-out-file as given, absolute
     uint32_t s_functions, functions_bytes; // see SPOOL_DATA_ALLOC
     uint64_t flows_used;                   // records
+    uint64_t cells_used;                   // entries
 };
 
 // The program's own allocators, in s_functions: each a letter, numbers divided by colons, a blank,
@@ -933,8 +955,8 @@ _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= 
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_held) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
-_Static_assert(sizeof(struct spool_data_object) == 128 && sizeof(struct spool_data_count) == 128 &&
-                   sizeof(struct spool_data_flow) == 32,
+_Static_assert(sizeof(struct spool_data_object) == 256 && sizeof(struct spool_data_count) == 128 &&
+                   sizeof(struct spool_data_flow) == 32 && sizeof(struct spool_data_cell) == 64,
                "arrays in the data area");
 _Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SPOOL_DATA_OFF &&
                    SPOOL_DATA_OFF + SPOOL_DATA_SIZE <= SPOOL_STACKS_OFF &&
@@ -943,7 +965,9 @@ _Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SP
                    SPOOL_DATA_COUNTS_OFF +
                            SPOOL_DATA_COUNTS_MAX * sizeof(struct spool_data_count) <=
                        SPOOL_DATA_NAMES_OFF &&
-                   SPOOL_DATA_NAMES_OFF + SPOOL_DATA_NAMES_SIZE <= SPOOL_DATA_FLOWS_OFF,
+                   SPOOL_DATA_NAMES_OFF + SPOOL_DATA_NAMES_SIZE <= SPOOL_DATA_FLOWS_OFF &&
+                   SPOOL_DATA_FLOWS_OFF + SPOOL_DATA_FLOWS_MAX * sizeof(struct spool_data_flow) <=
+                       SPOOL_DATA_CELLS_OFF,
                "consecutive");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");
 _Static_assert(sizeof(struct spool_code_insn) == 24, "written as it is");

@@ -397,6 +397,16 @@ const struct symbols_body *learn_body(struct symbols_module *m, uint64_t address
     return b;
 }
 
+void learn_fields(struct symbols_module *m, struct symbols_field *field, size_t n)
+{
+    struct lines *lines = opened_lines(m);
+
+    if (!lines)
+        return;
+    lines_fields(lines, field, n);
+    say_lacks(m);
+}
+
 void learn_free(struct learn *l)
 {
     if (!l)

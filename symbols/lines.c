@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "symbols/debugfile.h"
+#include "symbols/fields.h"
 #include "symbols/inlines.h"
 #include "symbols/memory.h"
 #include "symbols/search.h"
@@ -659,4 +660,29 @@ const struct symbols_body *lines_body(struct lines *l, uint64_t address,
             find_die(l, address, true, &cu, &l->bodies_end) ? bodies_of(l, &cu, readable) : NULL;
     }
     return l->bodies ? inlines_find(l->bodies, address) : NULL;
+}
+
+static uint32_t field_file(void *ctx, Dwarf_Die *die, unsigned attribute)
+{
+    return numbered_file(ctx, die, attribute);
+}
+
+// First what is declared outside of functions: the walk through all of them takes longer.
+void lines_fields(struct lines *l, struct symbols_field *field, size_t n)
+{
+    struct fields f = { .field = field, .count = n, .open = n, .file = field_file, .ctx = l };
+    Dwarf_Half version;
+    uint8_t type;
+    Dwarf_Die die;
+
+    for (int deep = 0; deep < 2; deep++) {
+        Dwarf_CU *cu = NULL;
+
+        while (f.open && dwarf_get_units(l->dwarf, cu, &cu, &version, &type, &die, NULL) == 0) {
+            if (type != DW_UT_compile && type != DW_UT_skeleton)
+                continue;
+            die = with_functions(l, die);
+            fields_unit(&f, &die, deep);
+        }
+    }
 }

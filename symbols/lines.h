@@ -35,5 +35,7 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
                      char *(*readable)(const char *name));
 const struct symbols_body *lines_body(struct lines *l, uint64_t address,
                                       char *(*readable)(const char *name));
+// See symbols_fields().
+void lines_fields(struct lines *l, struct symbols_field *field, size_t n);
 
 #endif

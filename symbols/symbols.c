@@ -295,6 +295,11 @@ size_t symbols_inlined(struct symbols_module *m, uint64_t address, struct symbol
     return learn_inlined(m, address, out, max);
 }
 
+void symbols_fields(struct symbols_module *m, struct symbols_field *field, size_t n)
+{
+    learn_fields(m, field, n);
+}
+
 const struct symbols_body *symbols_body(struct symbols_module *m, uint64_t address)
 {
     return learn_body(m, address);

@@ -88,6 +88,25 @@ bool symbols_have_learned(const struct symbols *s);
 // Stores the new answers for other runs. No remark if that fails.
 void symbols_save(struct symbols *s);
 
+// A question about offsets in a variable: all from low to high that are a multiple of step away
+// from low (step 0: one offset); and the answer.
+struct symbols_field {
+    uint64_t start, size; // of its symbol, link-time
+    bool local;           // thread-local: start is that within the variables of its module
+    uint64_t low, high, step;
+    // The answer. path: the member that all of them are in, "nodes[].left", to be freed; NULL: it
+    // is not known. whole: they are in several, and this is what has all of them.
+    char *path;
+    bool whole;
+    uint64_t offset;             // of the member in the first of the elements
+    uint32_t file, line;         // where the member is declared; 0: unknown
+    uint32_t own_file, own_line; // where the variable is
+    bool asked;                  // the variable was found
+};
+// Answers n questions, in the order of `local` and start. Reads all units of the debug information
+// until it has the variables.
+void symbols_fields(struct symbols_module *m, struct symbols_field *field, size_t n);
+
 // One function of the inline chain at an address, from the innermost to the enclosing symbol's
 // function.
 struct symbols_frame {

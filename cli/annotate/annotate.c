@@ -88,6 +88,8 @@ static void read_data(struct annotate *a)
     struct quern_part code, data;
 
     walks_read(&a->walks, a->p);
+    fields_read(&a->fields, a->p);
+    a->field_rows = fields_rows(&a->fields, a->p, &a->field_row_count);
     if (!a->data)
         return;
     d = read_profile(a->data);
@@ -167,7 +169,7 @@ static void put_descs(const struct quern_part *part)
     bool curve = false;
 
     for (size_t i = 0; i < part->desc_count; i++) {
-        if (walks_are(part->desc[i])) // they are beside the objects
+        if (walks_are(part->desc[i]) || fields_are(part->desc[i])) // they are beside the objects
             continue;
         if (strncmp(part->desc[i], "Curve ", 6) != 0) {
             text_print(stdout, "%s\n", part->desc[i]);
@@ -288,6 +290,8 @@ int cmd_annotate(int argc, char **argv)
     quern_rows_free(a.rows);
     walks_free(&a.walks);
     walks_free(&a.by_line);
+    fields_rows_free(a.field_rows, a.field_row_count);
+    fields_free(&a.fields);
     free(a.sums);
     free(a.row_of_func);
     free(a.opened);

@@ -383,6 +383,85 @@ static void put_walk(const struct annotate *a, uint32_t func)
     free(text);
 }
 
+// ---- Fields of an object ----
+
+// At most so many; those that have so many percent of some event.
+#define FIELDS_SHOWN 16u
+#define FIELDS_SHARE 0.1
+
+static int field_by_cost(const void *x, const void *y)
+{
+    const struct fields_row *p = *(const struct fields_row *const *)x;
+    const struct fields_row *q = *(const struct fields_row *const *)y;
+    int c = annotate_compare(sorting, p->counts, q->counts);
+
+    return c ? c : p->addr < q->addr ? -1 : p->addr > q->addr;
+}
+
+// The rows of an object, in the order of their costs: *n, in an array to be freed.
+static const struct fields_row **fields_of(const struct annotate *a, uint32_t func, size_t *n)
+{
+    const struct fields_row **list;
+    size_t lo = 0, hi = a->field_row_count;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (a->field_rows[mid].func < func)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (*n = 0; lo + *n < a->field_row_count && a->field_rows[lo + *n].func == func; ++*n)
+        ;
+    list = xcalloc(*n + 1, sizeof(*list));
+    for (size_t i = 0; i < *n; i++)
+        list[i] = &a->field_rows[lo + i];
+    sorting = a;
+    qsort(list, *n, sizeof(*list), field_by_cost);
+    return list;
+}
+
+// A name that has no more than the variable's own.
+static bool is_plain(const struct annotate *a, const struct fields_row *row)
+{
+    const struct field *f = fields_find(&a->fields, a->p, row->func, row->addr);
+
+    return f ? !strpbrk(f->path, ".[") : row->addr == 0;
+}
+
+static bool is_dear(const struct annotate *a, const struct fields_row *row)
+{
+    for (size_t i = 0; i < a->sorted_count; i++)
+        if (share(a, a->sorted[i], row->counts) >= FIELDS_SHARE)
+            return true;
+    return false;
+}
+
+static void put_fields(const struct annotate *a, const struct annotate_row *object)
+{
+    const char *margin = a->tree != TREE_NONE ? "      " : "   ";
+    size_t n, shown = 0;
+    const struct fields_row **list = fields_of(a, object->func, &n);
+
+    if (n == 1 && is_plain(a, list[0]))
+        n = 0;
+    for (size_t i = 0; i < n && shown < FIELDS_SHOWN; i++) {
+        char *text;
+
+        if (!is_dear(a, list[i]))
+            continue;
+        text = fields_text(&a->fields, a->p, list[i]);
+        table_row(&a->table, list[i]->counts, object->present);
+        text_print(stdout, "%s%s\n", margin, text);
+        free(text);
+        shown++;
+    }
+    if (shown && shown < n)
+        text_print(stdout, "%sand %zu more\n", margin, n - shown);
+    free(list);
+}
+
 // Edges of a function, sorted by cost.
 struct shown_edge {
     struct quern_edge e;
@@ -600,6 +679,7 @@ void annotate_functions(struct annotate *a)
             printf(" (cycle %u)", quern_costs_cycle(a->costs, r->func));
         put_walk(a, r->func);
         putchar('\n');
+        put_fields(a, r);
         if (split)
             put_files_of(a, &g, a->list.order[k]);
         if (whole && (tree == TREE_CALLING || tree == TREE_BOTH))

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli/base/json.h"
+#include "cli/base/util.h"
+#include "cli/profiles/fields.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/walks.h"
 
@@ -138,6 +140,33 @@ static void put_walks(FILE *f, const struct convert *c)
     walks_free(&w);
 }
 
+// The names of the rows of its objects.
+static void put_fields(FILE *f, const struct convert *c)
+{
+    struct fields fields;
+
+    fields_read(&fields, c->p);
+    for (size_t i = 0; i < fields.count; i++) {
+        const struct field *field = &fields.field[i];
+        const char *colon = strrchr(field->at, ':');
+        char *file = xasprintf("%.*s", (int)(colon - field->at), field->at);
+
+        fputs(i ? ",\n{" : ",\n\"fields\":[\n{", f);
+        put_optional(f, "object", field->object);
+        putc(',', f);
+        put_optional(f, "object_file", field->file);
+        fprintf(f, ",\"addr\":%llu,", (unsigned long long)field->addr);
+        put_optional(f, "field", field->path);
+        putc(',', f);
+        put_optional(f, "file", file);
+        fprintf(f, ",\"line\":%llu}", strtoull(colon + 1, NULL, 10));
+        free(file);
+    }
+    if (fields.count)
+        putc(']', f);
+    fields_free(&fields);
+}
+
 static void put_lines(FILE *f, const struct convert *c)
 {
     struct quern_cursor *cur = read_cursor(c->p);
@@ -168,6 +197,7 @@ void convert_json(FILE *f, const struct convert *c)
     put_header(f, c);
     put_functions(f, c);
     put_walks(f, c);
+    put_fields(f, c);
     if (c->lines)
         put_lines(f, c);
     fputs("}\n", f);

@@ -11,6 +11,7 @@
 #include "cli/base/text.h"
 #include "cli/base/util.h"
 #include "cli/profiles/event.h"
+#include "cli/profiles/fields.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/walks.h"
 
@@ -114,16 +115,30 @@ static const char *walk_names(const struct walks *w)
     return w->count ? ",walk,walk_count,walk_steps" : "";
 }
 
+// The name of the row.
+static void name_field(FILE *f, const struct convert *c, const struct fields *fields,
+                       const struct quern_site *at)
+{
+    const struct field *named = fields_find(fields, c->p, at->func, at->addr);
+
+    if (!fields->count)
+        return;
+    putc(',', f);
+    field(f, named ? named->path : "");
+}
+
 static void csv_lines(FILE *f, const struct convert *c)
 {
     struct quern_cursor *cur = read_cursor(c->p);
     struct quern_record rec;
     int addr = (quern_profile_has(c->p) & QUERN_HAS_ADDR) != 0;
+    struct fields fields;
     struct walks w;
 
     walks_read(&w, c->p);
-    fprintf(f, "object,function_file,function,file,line%s%s", addr ? ",address" : "",
-            walk_names(&w));
+    fields_read(&fields, c->p);
+    fprintf(f, "object,function_file,function,file,line%s%s%s", addr ? ",address" : "",
+            fields.count ? ",field" : "", walk_names(&w));
     events(f, c, "");
     fputs("\r\n", f);
     while (quern_cursor_next(cur, &rec)) {
@@ -135,10 +150,12 @@ static void csv_lines(FILE *f, const struct convert *c)
         fprintf(f, ",%llu", (unsigned long long)rec.at.line);
         if (addr)
             fprintf(f, ",0x%llx", (unsigned long long)rec.at.addr);
+        name_field(f, c, &fields, &rec.at);
         walk_fields(f, c, &w, rec.at.func);
         counts(f, c, rec.counts);
     }
     quern_cursor_free(cur);
+    fields_free(&fields);
     walks_free(&w);
 }
 

@@ -16,6 +16,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/functions.h"
 #include "engine/codecache/tcache.h"
+#include "engine/objects/cells.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
@@ -54,13 +55,7 @@ struct alloc_call {
     u64 time;
     u32 object;
     u32 touches;
-    struct touch *touch; // NULL with records
-};
-
-struct touch {
-    u64 addr;
-    u32 counter, object;
-    u32 l2, ll;
+    struct cells_miss *touch; // NULL with records
 };
 
 #define TOUCHES 0x10000u // further ones stay where they are
@@ -151,20 +146,20 @@ void alloc_thread_init(struct thread *t)
     if (!t->alloc)
         t->alloc = heap_alloc(sizeof(*t->alloc));
     if (!tb_config.recording && !t->alloc->touch)
-        t->alloc->touch = heap_pages(TOUCHES * sizeof(struct touch));
+        t->alloc->touch = heap_pages(TOUCHES * sizeof(struct cells_miss));
     t->alloc->open = false;
     t->alloc->touches = 0;
 }
 
 // ---- Blocks ----
 
-bool alloc_missed(const struct thread *t, u64 addr, u32 counter, u32 object, u32 l2, u32 ll)
+bool alloc_missed(const struct thread *t, const struct cells_miss *miss)
 {
     struct alloc_call *c = t->alloc;
 
     if (!c->touch || !c->open || c->touches == TOUCHES)
         return false;
-    c->touch[c->touches++] = (struct touch){ addr, counter, object, l2, ll };
+    c->touch[c->touches++] = *miss;
     return true;
 }
 
@@ -175,12 +170,17 @@ static void settle_touches(const struct thread *t, u64 start, u64 end, u32 objec
     struct alloc_call *c = t->alloc;
 
     for (u32 i = 0; i < c->touches; i++) {
-        const struct touch *w = &c->touch[i];
-        u32 to = w->addr - start < end - start ? object : w->object;
-
+        struct cells_miss *w = &c->touch[i];
+        bool inside = w->addr - start < end - start;
+        u32 to = inside ? object : w->object;
         struct spool_data_count *e = objtable_move(w->counter, w->object, to, w->l2, w->ll);
 
+        if (inside) {
+            w->object = object;
+            w->start = start;
+        }
         walks_step(t, objtable_walk(e), w->addr);
+        cells_count(w);
     }
     c->touches = 0;
 }
@@ -194,6 +194,16 @@ static void touches_in_no_block(const struct thread *t)
     objtable_unlock();
 }
 
+static void note_block(struct spool_data_object *o, u64 bytes)
+{
+    if (!o->blocks || o->least > bytes)
+        o->least = bytes;
+    if (o->most < bytes)
+        o->most = bytes;
+    o->blocks++;
+    o->bytes += bytes;
+}
+
 // time: since when it is there; 0: from now on.
 static void block_put(struct thread *t, u64 start, u64 bytes, u32 object, u64 time)
 {
@@ -204,10 +214,8 @@ static void block_put(struct thread *t, u64 start, u64 bytes, u32 object, u64 ti
     ranges_put(&blocks, start, end, object, time ? time : now, t->slot);
     if (time)
         settle_touches(t, start, end, object);
-    if (object) {
-        objtable_at(object)->blocks++;
-        objtable_at(object)->bytes += bytes;
-    }
+    if (object)
+        note_block(objtable_at(object), bytes);
     objtable_unlock();
     objtable_stamp(t);
 }
@@ -239,9 +247,9 @@ static u32 object_here(struct thread *t, u64 site)
     return object;
 }
 
-u32 alloc_find(u64 addr, u64 at, u32 who)
+u32 alloc_find(u64 addr, u64 at, u32 who, u64 *start)
 {
-    return ranges_find(&blocks, addr, at, who);
+    return ranges_find(&blocks, addr, at, who, start);
 }
 
 void alloc_span(u64 addr, struct ranges_span *span)
@@ -441,7 +449,8 @@ void alloc_resized(struct thread *t, u64 start, u64 bytes)
     if (known && start + bytes < in.end)
         ranges_clear(&blocks, start + bytes, in.end, objtable_tick());
     else if (known)
-        ranges_put(&blocks, in.end, start + bytes, in.object, objtable_tick(), t->slot);
+        ranges_put(&blocks, in.end, start + bytes, in.object, objtable_tick(),
+                   t->slot | RANGES_PART);
     objtable_unlock();
     if (known)
         objtable_stamp(t);

@@ -5,6 +5,7 @@
 #ifndef QUERN_ENGINE_ALLOC_H
 #define QUERN_ENGINE_ALLOC_H
 
+#include "engine/objects/cells.h"
 #include "engine/objects/ranges.h"
 #include "engine/thread/thread.h"
 
@@ -24,14 +25,14 @@ void alloc_resized(struct thread *t, u64 start, u64 bytes);
 void alloc_freed(struct thread *t, u64 start);
 void alloc_cleared(struct thread *t, u64 start, u64 end); // all that is there
 
-// A miss of t at addr, which is in no block: if an allocator is open, it may be in the block that
-// this one returns. True: its step is counted when that is known. @holds(objtable's lock)
-// @signal-safe
-bool alloc_missed(const struct thread *t, u64 addr, u32 counter, u32 object, u32 l2, u32 ll);
+// A miss of t that is in no block: if an allocator is open, it may be in the block that this one
+// returns. True: its step and its place in the object are counted when that is known.
+// @holds(objtable's lock) @signal-safe
+bool alloc_missed(const struct thread *t, const struct cells_miss *miss);
 
-// The object of the block at addr as of a time; 0: there is none. @holds(objtable's lock)
-// @signal-safe
-u32 alloc_find(u64 addr, u64 at, u32 who);
+// The object of the block at addr as of a time, and where it begins (or RANGES_UNKNOWN); 0: there
+// is none. @holds(objtable's lock) @signal-safe
+u32 alloc_find(u64 addr, u64 at, u32 who, u64 *start);
 // As ranges_span(). @holds(objtable's lock) @signal-safe
 void alloc_span(u64 addr, struct ranges_span *span);
 

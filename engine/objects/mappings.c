@@ -37,7 +37,7 @@ void mappings_init(void)
 static void put(struct thread *t, struct ranges *r, u64 start, u64 end, u32 object)
 {
     objtable_lock();
-    ranges_put(r, start, end, object, objtable_tick(), t ? t->slot : ~0u);
+    ranges_put(r, start, end, object, objtable_tick(), t ? t->slot : RANGES_NOBODY);
     objtable_unlock();
     if (t)
         objtable_stamp(t);
@@ -227,11 +227,11 @@ void mappings_moved(struct thread *t, u64 old, u64 old_end, u64 to, u64 to_end, 
     objtable_stamp(t);
 }
 
-u32 mappings_find(u64 addr, u64 at, u32 who)
+u32 mappings_find(u64 addr, u64 at, u32 who, u64 *start)
 {
-    u32 module = ranges_find(&modules, addr, at, who);
+    u32 module = ranges_find(&modules, addr, at, who, NULL);
 
-    return module ? statics_at(module, addr) : ranges_find(&regions, addr, at, who);
+    return module ? statics_at(module, addr, start) : ranges_find(&regions, addr, at, who, start);
 }
 
 void mappings_span(u64 addr, struct ranges_span *span)

@@ -6,6 +6,7 @@
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/frames.h"
 #include "engine/objects/alloc.h"
+#include "engine/objects/cells.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/pages.h"
@@ -24,6 +25,7 @@ void objects_init(void)
     objtable_init();
     pages_init();
     ranges_init();
+    cells_init();
     mappings_init();
     alloc_init();
 }
@@ -37,46 +39,47 @@ void objects_thread_init(struct thread *t)
 }
 
 // *block: it is in one.
-static u32 look_up(const struct thread *t, u64 addr, u64 at, bool *block)
+static u32 look_up(const struct thread *t, u64 addr, u64 at, u64 *start, bool *block)
 {
     struct ranges_span span = { 0, ~0ul };
-    u32 object = alloc_find(addr, at, t->slot);
+    u32 object = alloc_find(addr, at, t->slot, start);
 
     *block = object != 0;
     if (!object)
-        object = mappings_find(addr, at, t->slot);
+        object = mappings_find(addr, at, t->slot, start);
     if (pages_wants(addr, at)) {
         alloc_span(addr, &span);
         if (!*block)
             mappings_span(addr, &span);
-        pages_keep(addr, span.start, span.end, object, *block);
+        pages_keep(addr, span.start, span.end, object, *start, *block);
     }
     return object;
 }
 
 // Apart, so that no initializer of it comes before the direction flag is cleared.
-static __attribute__((noinline)) void count(const struct thread *t, u64 addr, u32 counter, u32 l2,
-                                            u32 ll)
+static __attribute__((noinline)) void count(const struct thread *t, struct cells_miss *miss)
 {
     struct spool_data_count *c;
     bool waits = false, block;
-    u32 object;
     u64 at;
 
     objtable_lock();
     at = tb_config.recording ? t->objects_at : objtable_now();
-    if (!pages_find(addr, at, &object, &block))
-        object = look_up(t, addr, at, &block);
+    if (!pages_find(miss->addr, at, &miss->object, &miss->start, &block))
+        miss->object = look_up(t, miss->addr, at, &miss->start, &block);
     if (!block)
-        waits = alloc_missed(t, addr, counter, object, l2, ll);
-    c = objtable_count(counter, object, l2, ll);
-    if (!waits)
-        walks_step(t, objtable_walk(c), addr);
+        waits = alloc_missed(t, miss);
+    c = objtable_count(miss->counter, miss->object, miss->l2, miss->ll);
+    if (!waits) {
+        walks_step(t, objtable_walk(c), miss->addr);
+        cells_count(miss);
+    }
     objtable_unlock();
 }
 
 void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
 {
+    struct cells_miss miss = { .addr = addr, .counter = counter };
     u32 event = owner[counter];
     bool direction = false;
 
@@ -84,6 +87,9 @@ void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
         return;
     if (!tb_config.recording) // else it is a replay's call, no helper's
         direction = cpu_clear_direction();
-    count(t, addr, counter, l2, ll);
+    miss.l2 = l2 != 0;
+    miss.ll = ll != 0;
+    miss.write = event == frames.place[SPOOL_E_D1MW];
+    count(t, &miss);
     cpu_restore_direction(direction);
 }

@@ -6,6 +6,7 @@
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/frames.h"
+#include "engine/objects/cells.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -293,6 +294,7 @@ void objtable_zero(void)
         c->l1 = c->l2 = c->ll = 0;
         walks_zero(c);
     }
+    cells_zero();
 }
 
 void objtable_init(void)

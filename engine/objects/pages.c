@@ -13,6 +13,7 @@ enum state { PAGE_UNKNOWN, PAGE_SEVERAL, PAGE_OBJECT, PAGE_BLOCK };
 struct entry {
     u64 page, since;
     u64 changes; // of many pages, when the state was kept
+    u64 from;    // where the object begins
     u32 object, state;
 };
 
@@ -55,7 +56,7 @@ static bool is_known(const struct entry *e, u64 page)
     return e->page == page && e->changes == pages.changes && e->state != PAGE_UNKNOWN;
 }
 
-bool pages_find(u64 addr, u64 at, u32 *object, bool *block)
+bool pages_find(u64 addr, u64 at, u32 *object, u64 *start, bool *block)
 {
     const struct entry *e = entry_of(addr / PAGE_SIZE);
 
@@ -63,6 +64,7 @@ bool pages_find(u64 addr, u64 at, u32 *object, bool *block)
         e->state == PAGE_SEVERAL)
         return false;
     *object = e->object;
+    *start = e->from;
     *block = e->state == PAGE_BLOCK;
     return true;
 }
@@ -74,7 +76,7 @@ bool pages_wants(u64 addr, u64 at)
     return at >= e->since && at >= pages.since && !is_known(e, addr / PAGE_SIZE);
 }
 
-void pages_keep(u64 addr, u64 start, u64 end, u32 object, bool block)
+void pages_keep(u64 addr, u64 start, u64 end, u32 object, u64 from, bool block)
 {
     u64 page = addr / PAGE_SIZE;
     struct entry *e = entry_of(page);
@@ -83,5 +85,6 @@ void pages_keep(u64 addr, u64 start, u64 end, u32 object, bool block)
     e->page = page;
     e->changes = pages.changes;
     e->object = object;
+    e->from = from;
     e->state = !whole ? PAGE_SEVERAL : block ? PAGE_BLOCK : PAGE_OBJECT;
 }

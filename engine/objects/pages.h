@@ -10,12 +10,13 @@
 void pages_init(void);
 // What is at [start, end) changes now.
 void pages_changed(u64 start, u64 end, u64 now);
-// The object at addr at a time, and whether it is a block. False: it is not known. @signal-safe
-bool pages_find(u64 addr, u64 at, u32 *object, bool *block);
+// The object at addr at a time, where it begins (or RANGES_UNKNOWN), and whether it is a block.
+// False: it is not known. @signal-safe
+bool pages_find(u64 addr, u64 at, u32 *object, u64 *start, bool *block);
 // Whether to tell it what the page of addr is in: a look-up as of that time has shown what is there
 // at present. @signal-safe
 bool pages_wants(u64 addr, u64 at);
-// addr is in the object, and so is all of [start, end). @signal-safe
-void pages_keep(u64 addr, u64 start, u64 end, u32 object, bool block);
+// addr is in the object, which begins at `from`, and so is all of [start, end). @signal-safe
+void pages_keep(u64 addr, u64 start, u64 end, u32 object, u64 from, bool block);
 
 #endif

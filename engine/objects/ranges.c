@@ -73,6 +73,7 @@ struct gone {
     u32 object, set;
     u32 next, before; // in its bucket, plus one
     u32 bucket;
+    bool part; // as RANGES_PART
 };
 
 static struct {
@@ -123,7 +124,8 @@ static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end,
         return;
     if (gone.count++ >= RANGES_GONE)
         gone_forget(g);
-    *g = (struct gone){ start, end, n->born, died, n->object, r->set, 0, 0, 0 };
+    *g = (struct gone){ start, end, n->born, died, n->object, r->set, 0, 0, 0, false };
+    g->part = start != n->start || (n->who & RANGES_PART);
     g->bucket = bucket_of(cell_of(start, level), level);
     g->next = gone.bucket[g->bucket];
     if (g->next)
@@ -257,13 +259,13 @@ static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 
     if (n && n->end > start) {
         gone_add(r, n, start, n->end < end ? n->end : end, now);
         if (n->end > end)
-            merge(node_new(end, n->end, n->born, n->object, n->who), *after, after);
+            merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
         n->end = start;
     }
     last = last_of(middle);
     n = last ? node_at(last) : NULL;
     if (n && n->end > end)
-        merge(node_new(end, n->end, n->born, n->object, n->who), *after, after);
+        merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
     drop(r, middle, end, now);
 }
 
@@ -386,16 +388,25 @@ void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span)
     }
 }
 
-u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who)
+static u32 found(u32 object, u64 begins, bool part, u64 *start)
+{
+    if (start)
+        *start = part ? RANGES_UNKNOWN : begins;
+    return object;
+}
+
+u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, u64 *start)
 {
     struct ranges_range now;
     const struct gone *g;
-    bool live = ranges_now(r, addr, &now);
+    bool live = ranges_now(r, addr, &now), part = live && (now.who & RANGES_PART);
 
     if (live && now.born <= at)
-        return now.object;
+        return found(now.object, now.start, part, start);
     g = gone_find(r, addr, at);
     if (g)
-        return g->object;
-    return live && now.who != who ? now.object : 0;
+        return found(g->object, g->start, g->part, start);
+    if (live && (now.who & ~RANGES_PART) != who)
+        return found(now.object, now.start, part, start);
+    return found(0, 0, true, start);
 }

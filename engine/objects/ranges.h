@@ -16,6 +16,10 @@
 // records six words or more.
 #define RANGES_GONE 0x20000u
 
+// Bits of `who`: it does not begin where its object does; nobody made it.
+#define RANGES_PART   0x40000000u
+#define RANGES_NOBODY 0x3fffffffu
+
 struct ranges_range {
     u64 start, end;
     u64 born;
@@ -48,7 +52,7 @@ static inline void ranges_narrow(struct ranges_span *s, u64 start, u64 end)
 // Once, before all others.
 void ranges_init(void);
 // [start, end) is this object from `now` on, and nothing else; no object from then on. `who` made
-// it: a number of a thread.
+// it: a number of a thread, or RANGES_NOBODY; with RANGES_PART if that is so.
 void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 who);
 void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now);
 // The range at addr at present. False: there is none.
@@ -59,8 +63,9 @@ bool ranges_next(const struct ranges *r, u64 addr, struct ranges_range *out);
 // @signal-safe
 void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span);
 // The object at addr at a time of the thread `who`. If there was none then: the present one, if
-// another thread has made it, because a thread's time says little about others. 0: none.
-// @signal-safe
-u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who);
+// another thread has made it, because a thread's time says little about others. 0: none. *start:
+// where the object begins; RANGES_UNKNOWN: not known; may be NULL. @signal-safe
+#define RANGES_UNKNOWN (~0ul)
+u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, u64 *start);
 
 #endif

@@ -375,19 +375,22 @@ static struct symbol *find(struct symbol *s, u32 n, u64 addr)
     return NULL;
 }
 
-u32 statics_at(u32 module, u64 addr)
+u32 statics_at(u32 module, u64 addr, u64 *start)
 {
     struct spool_data_object rest = { .kind = SPOOL_DATA_SECTION };
     const struct module *m;
     struct symbol *s;
 
+    *start = RANGES_UNKNOWN;
     if (!module || module > all.count)
         return 0;
     m = all.module[module];
     addr -= m->bias;
     s = find(m->symbol, m->symbols, addr);
-    if (s)
+    if (s) {
+        *start = s->start + m->bias;
         return object_of(m, s, SPOOL_DATA_STATIC);
+    }
     s = find(m->section, m->sections, addr);
     if (s)
         return object_of(m, s, SPOOL_DATA_SECTION);

@@ -122,6 +122,10 @@ static long copy_data(int fd, const struct spool_data *d)
         ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_FLOWS_OFF),
                        d->flows_used * sizeof(struct spool_data_flow),
                        SPOOL_DATA_OFF + SPOOL_DATA_FLOWS_OFF);
+    if (!ret)
+        ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_CELLS_OFF),
+                       d->cells_used * sizeof(struct spool_data_cell),
+                       SPOOL_DATA_OFF + SPOOL_DATA_CELLS_OFF);
     return ret;
 }
 

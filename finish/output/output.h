@@ -63,6 +63,41 @@ void output_walks_add(struct output_walks *w, uint32_t object, const struct quer
 // Adds the lines to the profile. Nonzero: it lacks memory.
 int output_walks_put(struct output_walks *w, struct quern_profile *p);
 
+// ---- output_fields.c: where in their objects the misses are, for output_data() ----
+
+enum { OUTPUT_FIELD_L1, OUTPUT_FIELD_L2, OUTPUT_FIELD_LL, OUTPUT_FIELD_LEVELS };
+
+// Misses in a field of an object, or at an offset.
+struct output_field {
+    uint32_t object; // its number
+    // From the object's beginning; of a field in the first of the elements. From
+    // output_fields_end() on it is a number: of what has several fields, or its offset in common
+    // with another one.
+    uint64_t offset;
+    bool whole;          // several fields
+    uint32_t file, line; // of the field's declaration, for places_text(); 0: unknown
+    char *path;          // "nodes[].left"; NULL: only the offset is known
+    uint64_t misses[OUTPUT_FIELD_LEVELS][2]; // of reads, of writes
+};
+
+struct output_fields {
+    struct output_field *field; // by object, then by offset
+    size_t count;
+    struct output_own {      // by object
+        uint32_t file, line; // of the variable's declaration
+    } * own;
+};
+
+// All of the run, in zeroed memory. output_fields_free() frees what they hold.
+void output_fields_find(struct output_fields *f, const struct spool_data_file *d,
+                        struct places *places);
+void output_fields_free(struct output_fields *f);
+// Those of an object: *n of them.
+const struct output_field *output_fields_of(const struct output_fields *f, uint32_t object,
+                                            size_t *n);
+// An offset behind all of the object's, for what is at none that is known; others follow it.
+uint64_t output_fields_end(const struct spool_data_object *o);
+
 // ---- output_counts.c ----
 
 struct output_executed {

@@ -26,6 +26,7 @@ static const enum finish_event finish_of[EVENTS] = { FINISH_D1MR, FINISH_D1MW, F
 struct spot {
     struct quern_site at;
     bool known;
+    uint64_t counts[EVENTS];
 };
 
 struct data {
@@ -36,6 +37,7 @@ struct data {
     struct output_walks *walks;
     struct spool_data_file file;
     struct spot *object; // by number
+    struct output_fields fields;
     uint64_t sum[EVENTS];
     bool lacking; // of memory
 };
@@ -161,6 +163,10 @@ static const struct quern_site *object_of(struct data *o, uint32_t number)
         return &spot->at;
     spot->known = true;
     spot->at.file = QUERN_NONE;
+    if (o->fields.own[number].line) {
+        spot->at.file = string_of(o, places_text(o->places, o->fields.own[number].file));
+        spot->at.line = o->fields.own[number].line;
+    }
     name = name_of(o, &o->file.object[number], &spot->at, &module);
     line = spool_file_line(name);
     spot->at.func = quern_profile_func(o->p, module, spot->at.file, string_of(o, line));
@@ -217,12 +223,151 @@ static void add_miss(struct data *o, const struct spool_data_miss *m)
     counts[m->write ? D1MW : D1MR] = m->l1;
     counts[m->write ? D2MW : D2MR] = m->l2;
     counts[m->write ? DLMW : DLMR] = m->ll;
-    add_cost(o, object, counts);
+    for (int i = 0; i < EVENTS; i++)
+        o->object[m->object].counts[i] += counts[i];
     from = site_of(o, m->map, m->pc);
     if (m->l1)
         must(o, quern_profile_add_call(o->p, &from, object->func, object->line, 0, m->l1, row,
                                        packed(o, counts, row)));
     output_walks_add(o->walks, object->func, &from, &m->walk);
+}
+
+// ---- Fields ----
+
+static void field_counts(const struct output_field *f, uint64_t *counts)
+{
+    for (int write = 0; write < 2; write++) {
+        counts[D1MR + write] = f->misses[OUTPUT_FIELD_L1][write];
+        counts[D2MR + write] = f->misses[OUTPUT_FIELD_L2][write];
+        counts[DLMR + write] = f->misses[OUTPUT_FIELD_LL][write];
+    }
+}
+
+// Whether the fields have no more than the object; those of a process that was killed may have
+// less. rest: what they do not have.
+static bool are_sound(const struct spot *spot, const struct output_field *f, size_t n,
+                      uint64_t *rest)
+{
+    memcpy(rest, spot->counts, sizeof(spot->counts));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t counts[EVENTS];
+
+        field_counts(&f[i], counts);
+        for (int k = 0; k < EVENTS; k++) {
+            if (counts[k] > rest[k])
+                return false;
+            rest[k] -= counts[k];
+        }
+    }
+    return true;
+}
+
+// "Field: OFFSET\tPATH\tFILE:LINE\tOBJECT\tFILE": the name of a row, where it is declared, and of
+// which object it is.
+static void name_field(struct data *o, const struct quern_site *at, const char *path,
+                       const char *file, uint32_t line)
+{
+    struct quern_func f = quern_profile_func_get(o->p, at->func);
+    char *plain = spool_file_line(path), *plain_file = spool_file_line(file);
+    char *text =
+        xasprintf("%llu\t%s\t%s:%u\t%s\t%s", (unsigned long long)at->addr, plain, plain_file, line,
+                  quern_profile_str(o->p, f.name), quern_profile_str(o->p, f.file));
+
+    must(o, quern_profile_add_desc(o->p, "Field", text));
+    free(text);
+    free(plain_file);
+    free(plain);
+}
+
+static void add_field(struct data *o, const struct spot *spot, const struct output_field *f)
+{
+    struct quern_site at = spot->at;
+    uint64_t counts[EVENTS];
+
+    field_counts(f, counts);
+    at.addr = f->offset;
+    // All costs of an object are in its file: a line of another one would say something else there.
+    if (f->line && string_of(o, places_text(o->places, f->file)) == at.file)
+        at.line = f->line;
+    if (f->path && strpbrk(f->path, ".[")) // not the variable itself
+        name_field(o, &at, f->path, places_text(o->places, f->file), f->line);
+    add_cost(o, &at, counts);
+}
+
+// The costs of an object: its fields, then what is at no offset that is known. Returns how many
+// records are damaged.
+static uint64_t add_object(struct data *o, uint32_t number)
+{
+    struct spot *spot = &o->object[number];
+    uint64_t rest[EVENTS], any = 0;
+    size_t n;
+    const struct output_field *f = output_fields_of(&o->fields, number, &n);
+    struct quern_site at = spot->at;
+
+    if (!are_sound(spot, f, n, rest)) {
+        add_cost(o, &spot->at, spot->counts);
+        return 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        add_field(o, spot, &f[i]);
+    for (int i = 0; i < EVENTS; i++)
+        any |= rest[i];
+    if (!any)
+        return 0;
+    if (n) {
+        at.addr = output_fields_end(&o->file.object[number]);
+        name_field(o, &at, "(elsewhere)", NULL, 0);
+    }
+    add_cost(o, &at, rest);
+    return 0;
+}
+
+// ---- All objects ----
+
+struct sorted {
+    const char *name, *file, *module;
+    uint64_t start;
+    uint32_t number;
+};
+
+static int compare_objects(const void *x, const void *y)
+{
+    const struct sorted *a = x, *b = y;
+    int rc = strcmp(a->name, b->name);
+
+    if (!rc)
+        rc = strcmp(a->file, b->file);
+    if (!rc)
+        rc = strcmp(a->module, b->module);
+    if (rc || a->start == b->start)
+        return rc ? rc : a->number < b->number ? -1 : a->number > b->number;
+    return a->start < b->start ? -1 : 1;
+}
+
+// In the order of names: their numbers depend on the mode of --replay. Returns how many records are
+// damaged.
+static uint64_t add_objects(struct data *o)
+{
+    struct sorted *list = xcalloc(o->file.objects + 1, sizeof(*list));
+    uint64_t bad = 0;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < o->file.objects; i++) {
+        struct quern_func f;
+
+        if (!o->object[i].known || o->object[i].at.func == QUERN_NONE)
+            continue;
+        f = quern_profile_func_get(o->p, o->object[i].at.func);
+        list[n++] =
+            (struct sorted){ quern_profile_str(o->p, f.name), quern_profile_str(o->p, f.file),
+                             quern_profile_str(o->p, f.object), o->file.object[i].start, i };
+    }
+    if (n)
+        qsort(list, n, sizeof(*list), compare_objects);
+    for (size_t i = 0; i < n; i++)
+        bad += add_object(o, list[i].number);
+    free(list);
+    return bad;
 }
 
 // What the code has missed and no object has: there was no space for more counts, or the program
@@ -288,6 +433,7 @@ static int write_all(struct data *o, const struct finish_totals *totals, const c
         else
             bad++;
     }
+    bad += add_objects(o);
     bad += add_rest(o, totals);
     must(o, output_walks_put(o->walks, o->p));
     if (bad)
@@ -320,10 +466,12 @@ int output_data(const struct spool_file *s, struct places *places,
     o.graph = call_graph_new(s, places, &unused);
     o.walks = output_walks_new();
     o.object = xcalloc(o.file.objects + 1, sizeof(*o.object));
+    output_fields_find(&o.fields, &o.file, places);
     rc = write_all(&o, totals, output, err, err_size);
     call_graph_free(o.graph);
     output_walks_free(o.walks);
     quern_profile_free(o.p);
+    output_fields_free(&o.fields);
     spool_data_free(&o.file);
     free(o.object);
     return rc;

@@ -236,6 +236,17 @@ const struct symbols_body *places_body(struct places *p, uint32_t map, uint64_t 
     return p->known ? symbols_body(p->module[map], *addr) : NULL;
 }
 
+struct symbols_module *places_module(const struct places *p, const char *path)
+{
+    for (uint64_t i = 0; path && i < p->s->maps_used; i++) {
+        const char *of = spool_file_text(p->s, p->s->maps[i].path);
+
+        if (p->module[i] && of && strcmp(of, path) == 0)
+            return p->module[i];
+    }
+    return NULL;
+}
+
 void places_open(struct places *p, const struct spool_file *s, const char *cache)
 {
     *p = (struct places){ .s = s, .map = ~0u, .symbols = take_symbols(s->h, cache) };

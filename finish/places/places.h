@@ -36,6 +36,9 @@ bool places_is_unnamed(const struct places *p, uint32_t map, uint64_t pc);
 // The innermost body of an inlined function at pc; *addr: its link-time address.
 const struct symbols_body *places_body(struct places *p, uint32_t map, uint64_t pc, uint64_t *addr);
 
+// The module that was mapped from the file of that path; NULL: none.
+struct symbols_module *places_module(const struct places *p, const char *path);
+
 // The text of a number in a place.
 static inline const char *places_text(const struct places *p, uint32_t number)
 {

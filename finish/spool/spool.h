@@ -252,6 +252,8 @@ struct spool_data_file {
     uint64_t names_used;
     struct spool_data_miss *miss; // by counter, then by object
     size_t misses;
+    struct spool_data_cell *cell; // by object
+    size_t cells;
     uint64_t bad; // records that no engine writes
 };
 

@@ -92,6 +92,37 @@ static void take_counts(struct spool_data_file *d, const struct spool_data_count
 }
 
 // An instruction of a block.
+static int compare_cells(const void *x, const void *y)
+{
+    const struct spool_data_cell *a = x, *b = y;
+
+    if (a->object != b->object)
+        return a->object < b->object ? -1 : 1;
+    if (a->low != b->low)
+        return a->low < b->low ? -1 : 1;
+    return a->counter < b->counter ? -1 : a->counter > b->counter;
+}
+
+// Those that have counted; the others are taken out. They stay d's.
+static void take_cells(struct spool_data_file *d, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct spool_data_cell *c = &d->cell[i];
+
+        if (!c->l1)
+            continue;
+        if (!c->counter || c->object >= d->objects || c->l2 > c->l1 || c->ll > c->l1 ||
+            c->l1 >= FINISH_COUNT_MAX || c->low > c->first || c->first > c->high || c->high >> 47)
+            d->bad++;
+        else
+            d->cell[kept++] = *c;
+    }
+    d->cells = kept;
+    qsort(d->cell, kept, sizeof(*d->cell), compare_cells);
+}
+
 struct owner {
     const struct spool_block *block;
     uint32_t number;
@@ -206,6 +237,7 @@ int spool_data_read(const struct spool_file *s, struct spool_data_file *d)
     struct stat st;
     uint64_t size, counts = spool_read_least(h->counts_used, SPOOL_DATA_COUNTS_MAX);
     uint64_t flows = spool_read_least(h->flows_used, SPOOL_DATA_FLOWS_MAX);
+    uint64_t cells = spool_read_least(h->cells_used, SPOOL_DATA_CELLS_MAX);
     int rc = 0;
 
     memset(d, 0, sizeof(*d));
@@ -219,7 +251,10 @@ int spool_data_read(const struct spool_file *s, struct spool_data_file *d)
     count =
         read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_COUNTS_OFF, counts * sizeof(*count), size, &rc);
     flow = read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_FLOWS_OFF, flows * sizeof(*flow), size, &rc);
+    d->cell =
+        read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_CELLS_OFF, cells * sizeof(*d->cell), size, &rc);
     take_counts(d, count, counts);
+    take_cells(d, cells);
     free(count);
     pointers = spool_pointers_new(s, flow, flows);
     find_owners(s, d, pointers);
@@ -236,6 +271,7 @@ void spool_data_free(struct spool_data_file *d)
     free(d->object);
     free(d->names);
     free(d->miss);
+    free(d->cell);
     memset(d, 0, sizeof(*d));
 }
 

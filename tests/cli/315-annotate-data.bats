@@ -85,3 +85,42 @@ desc: Walk: near\t-1\t2\tf\ndesc: Walk: near\ndesc: Walk at: near\t1\t2\tf\tg\ta
     quern convert --to=csv code
     [[ "$output" != *walk* ]]
 }
+
+@test "fields of the objects" {
+    # 12 misses in nodes[].left, in two lines; 5 in what has no name; 83 in several members; a variable without members
+    printf '# callgrind format\nversion: 1\npid: 7
+desc: Functions: objects of the data
+desc: Field: 0\tnodes[].left\t/src/a.h:3\tstatic: nodes\ta.c
+desc: Field: 32833\tnodes[]\t:0\tstatic: nodes\ta.c
+desc: Field: 0\tother[].x\t/src/a.h:3\tstatic: nodes\tb.c
+positions: instr line\nevents: D1mr\n\nfl=a.c\nfn=static: nodes\n0x0 3 10\n0x0 4 2\n0x1388 5 5\n0x8041 6 83
+fn=static: t\n0x0 1 15\nfn=main\n0x0 9 0\nsummary: 115\n' > data
+    quern annotate --auto=no data
+    [ "$status" = 0 ]
+    same "$messages" ""
+    [[ "$output" == *"Functions: objects of the data
+Profiled target:"* ]] # the lines themselves are left out
+    same "$(sed -n '/static: nodes/,$p' <<< "$output")" "\
+100 (86.96%)  a.c:static: nodes [???]
+ 83 (72.17%)    nodes[]
+ 12 (10.43%)    nodes[].left (a.h:3)
+  5 ( 4.35%)    +5000
+ 15 (13.04%)  a.c:static: t [???]"
+    quern convert --to=json data
+    same "$(grep -A 2 '"fields"' <<< "$output")" '"fields":[
+{"object":"static: nodes","object_file":"a.c","addr":0,"field":"nodes[].left","file":"/src/a.h","line":3},
+{"object":"static: nodes","object_file":"a.c","addr":32833,"field":"nodes[]","file":null,"line":0},'
+    quern convert --to=csv data
+    same "$(tr -d '\r' <<< "$output" | head -n 3)" 'object,function_file,function,file,line,address,field,D1mr
+,a.c,static: nodes,a.c,3,0x0,nodes[].left,10
+,a.c,static: nodes,a.c,4,0x0,nodes[].left,2'
+    # no number, too few columns, no line
+    printf '# callgrind format\nversion: 1\nevents: D1mr\ndesc: Functions: objects of the data
+desc: Field: x\ta\tb:1\tf\tg\ndesc: Field: 1\ndesc: Field: 1\ta\tb\tf\tg\ndesc: Field: 9y\ta\tb:1\tf\tg
+positions: instr line\n\nfl=a.c\nfn=f\n1 1 1\n' > bad
+    quern annotate --auto=no bad
+    [ "$status" = 0 ]
+    [[ "$output" != *Field* ]]
+    quern convert --to=json bad
+    [[ "$output" != *'"fields"'* ]]
+}

@@ -18,6 +18,7 @@
 #include "engine/callgraph/functions.h"
 #include "engine/codecache/tcache.h"
 #include "engine/objects/alloc.h"
+#include "engine/objects/cells.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
@@ -158,6 +159,17 @@ struct spool_data_count *objtable_move(u32 counter, u32 from, u32 to, u32 l2, u3
     return &entry;
 }
 
+static struct cells_miss in_cell;
+static u32 in_cells;
+
+void cells_init(void) {}
+
+void cells_count(const struct cells_miss *miss)
+{
+    in_cell = *miss;
+    in_cells++;
+}
+
 static u32 blocking;
 
 void stopworld_blocking_begin(struct thread *t)
@@ -200,10 +212,10 @@ bool statics_tls(u32 i, u64 *below, u64 *size, u32 *object)
     return i == 0;
 }
 
-u32 statics_at(u32 module, u64 addr)
+u32 statics_at(u32 module, u64 addr, u64 *start)
 {
     assert_int_equal(module, 1);
-    (void)addr;
+    *start = addr - 5;
     return MODULE;
 }
 
@@ -278,7 +290,7 @@ static void call(const char *name, u64 from, u64 a, u64 b, u64 c, u64 result)
 
 static u32 at(u64 addr)
 {
-    return alloc_find(addr, now, 0);
+    return alloc_find(addr, now, 0, NULL);
 }
 
 static void is_block(u64 start, u64 bytes, u32 object)
@@ -329,7 +341,7 @@ static void frees(void **state)
     is_block(0x20000, 40, 100);
     enter(&main_thread, "free", 120, 0x90000, 0x20000, 0, 0);
     assert_int_equal(at(0x20000), 0);
-    assert_int_equal(alloc_find(0x20000, now - 1, 0), 100);   // as of then
+    assert_int_equal(alloc_find(0x20000, now - 1, 0, NULL), 100); // as of then
     enter(&main_thread, "free", 120, 0x90000, 0x20000, 0, 0); // again
     enter(&main_thread, "free", 120, 0x90000, 0, 0, 0);
     call("malloc", 100, 40, 0, 0, 0x20000);
@@ -413,9 +425,11 @@ static void requests(void **state)
 
 // ---- Mappings ----
 
+static u64 begins;
+
 static u32 map(u64 addr)
 {
-    return mappings_find(addr, now, 0);
+    return mappings_find(addr, now, 0, &begins);
 }
 
 static void mappings(void **state)
@@ -529,11 +543,12 @@ static void touched(void **state)
     enter(&main_thread, "calloc", 100, 0x90000, 10, 64, 0);
     time = main_thread.objects_at;
     leave(&main_thread, 100, 0x90000, 0x70000);
-    assert_int_equal(alloc_find(0x70000, time, 0), 100);
-    assert_int_equal(alloc_find(0x70000, time - 1, 0), 0);
+    assert_int_equal(alloc_find(0x70000, time, 0, NULL), 100);
+    assert_int_equal(alloc_find(0x70000, time - 1, 0, NULL), 0);
     // without records
     tb_config.recording = false;
     objects_thread_init(&alone);
+    in_cells = 0;
     objects_missed(&alone, 0x74000, 1, 0, 1); // before the call
     enter(&alone, "calloc", 200, 0x90000, 10, 64, 0);
     objects_missed(&alone, 0x74000, 1, 0, 1);
@@ -549,6 +564,9 @@ static void touched(void **state)
     assert_int_equal(moved.from, 0);
     assert_int_equal(moved.to, 0);
     assert_int_equal(moved.ll, 1);
+    assert_int_equal(in_cells, 4); // before the call, in another block; then these
+    assert_int_equal(in_cell.addr, 0x74000 + 640);
+    assert_int_equal(in_cell.object, 0);
     assert_int_equal(walked.times, 3);
     assert_int_equal(walked.addr, 0x74000 + 640);
     assert_int_equal(walked.object, 0);

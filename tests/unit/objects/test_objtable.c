@@ -12,6 +12,7 @@
 
 #include "engine/base/layout.h"
 #include "engine/callgraph/frames.h"
+#include "engine/objects/cells.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
@@ -111,6 +112,90 @@ static void misses_add_up(void **state)
     assert_int_equal(counted(0, 2, &l2, &ll), 0);
     assert_int_equal(counted(0, 1, &l2, &ll), 0);
     assert_int_equal(header.data.counts_used, 3);
+}
+
+static const struct spool_data_cell *only_cell(u32 object)
+{
+    const struct spool_data_cell *c = (void *)(DATA_BASE + SPOOL_DATA_CELLS_OFF), *found = NULL;
+
+    for (u32 i = 0; i < header.data.cells_used; i++) {
+        if (c[i].object != object)
+            continue;
+        assert_null(found);
+        found = &c[i];
+    }
+    assert_non_null(found);
+    return found;
+}
+
+static void miss_at(u32 object, u64 offset, u32 ll)
+{
+    struct cells_miss miss = {
+        .addr = 0x10000 + offset, .start = 0x10000, .counter = 77, .object = object, .ll = (u8)ll
+    };
+
+    cells_count(&miss);
+}
+
+static u32 variable(u64 start, u64 size)
+{
+    struct spool_data_object o = { .kind = SPOOL_DATA_STATIC, .start = start, .size = size };
+
+    return objtable_get(&o, "v");
+}
+
+static void cells(void **state)
+{
+    u32 large = variable(1, 1 << 20), small = variable(2, 16384), page = variable(3, 4096);
+    struct spool_data_object stack = { .kind = SPOOL_DATA_STACK };
+    const struct spool_data_cell *c;
+    u64 used;
+
+    (void)state;
+    cells_init();
+    // elements of 24 bytes, member at 16: each third, each fifth, backwards
+    miss_at(large, 16 + 24 * 3000, 1);
+    miss_at(large, 16 + 24 * 3015, 0);
+    miss_at(large, 16 + 24 * 2980, 1);
+    c = only_cell(large);
+    assert_int_equal(c->step, 24 * 5);
+    assert_int_equal(c->low, 16 + 24 * 2980);
+    assert_int_equal(c->high, 16 + 24 * 3015);
+    assert_int_equal(c->l1, 3);
+    assert_int_equal(c->l2, 0);
+    assert_int_equal(c->ll, 2);
+    miss_at(large, 16 + 24 * 2983, 0);
+    assert_int_equal(c->step, 24);
+    assert_int_equal(c->counter, 78);
+    // below 4 KiB each offset, then each line
+    miss_at(page, 4095, 0);
+    miss_at(page, 4095, 0);
+    assert_int_equal(only_cell(page)->l1, 2);
+    assert_int_equal(only_cell(page)->step, 0);
+    miss_at(small, 4096 + 63, 0);
+    miss_at(small, 4096 + 3, 0);
+    assert_int_equal(only_cell(small)->step, 60);
+    used = header.data.cells_used;
+    miss_at(small, 4096 + 64, 0);
+    miss_at(page, 0, 0);
+    miss_at(page, 1, 0);
+    assert_int_equal(header.data.cells_used, used + 3);
+    // of a stack no beginning is known; an address before the beginning is none
+    miss_at(objtable_get(&stack, NULL), 8, 0);
+    cells_count(&(struct cells_miss){ .addr = 5, .start = 6, .object = page });
+    cells_count(&(struct cells_miss){ .addr = 5, .start = RANGES_UNKNOWN, .object = page });
+    assert_int_equal(header.data.cells_used, used + 3);
+    // zeroed: what comes then has nothing to do with what was
+    objtable_zero();
+    miss_at(large, 100000, 1);
+    c = only_cell(large);
+    assert_int_equal(c->l1, 1);
+    assert_int_equal(c->low, 100000);
+    assert_int_equal(c->high, 100000);
+    assert_int_equal(c->step, 0);
+    header.data.cells_used = SPOOL_DATA_CELLS_MAX; // full
+    miss_at(variable(9, 64), 0, 0);
+    assert_int_equal(header.data.cells_used, SPOOL_DATA_CELLS_MAX);
 }
 
 // The walk is with the first counter of the instruction.
@@ -244,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_found_again),
         cmocka_unit_test(misses_add_up),
+        cmocka_unit_test(cells),
         cmocka_unit_test(walks),
         cmocka_unit_test(full),
         cmocka_unit_test(times),

@@ -13,16 +13,17 @@
 #define AT 0x5000000ul
 
 static u32 object;
+static u64 begins;
 static bool block;
 
 static bool finds(u64 addr, u64 at)
 {
-    return pages_find(addr, at, &object, &block);
+    return pages_find(addr, at, &object, &begins, &block);
 }
 
 static void keep(u64 addr, u64 start, u64 end, u32 of)
 {
-    pages_keep(addr, start, end, of, of == 7);
+    pages_keep(addr, start, end, of, start - 64, of == 7);
 }
 
 static void one_page(void **state)
@@ -35,6 +36,7 @@ static void one_page(void **state)
     keep(AT + 5, AT, AT + 0x3000, 7);
     assert_true(finds(AT + 4095, 10));
     assert_int_equal(object, 7);
+    assert_int_equal(begins, AT - 64);
     assert_true(block);
     assert_true(finds(AT, 1000));
     assert_false(finds(AT, 9));

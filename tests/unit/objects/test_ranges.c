@@ -42,8 +42,9 @@ static void change(struct ranges *r, u64 unit, u32 now)
 static void agree(const struct ranges *r, u64 unit, u32 time)
 {
     for (u32 i = 0; i < CELLS; i++) {
-        assert_int_equal(ranges_find(r, i * unit, base + time, 7), at_time[time][i]);
-        assert_int_equal(ranges_find(r, (i + 1) * unit - 1, base + time, 7), at_time[time][i]);
+        assert_int_equal(ranges_find(r, i * unit, base + time, 7, NULL), at_time[time][i]);
+        assert_int_equal(ranges_find(r, (i + 1) * unit - 1, base + time, 7, NULL),
+                         at_time[time][i]);
     }
 }
 
@@ -105,21 +106,21 @@ static void of_others(void **state)
     ranges_put(&r, 0x20000, 0x20100, 2, base + 11, 1);
     ranges_clear(&r, 0x20000, 0x20100, base + 20);
     ranges_put(&r, 0x10000, 0x10080, 3, base + 15, 1);
-    assert_int_equal(ranges_find(&r, 0x10000, base + 12, 1), 1);
-    assert_int_equal(ranges_find(&r, 0x10000, base + 15, 1), 3);
-    assert_int_equal(ranges_find(&r, 0x20000, base + 19, 1), 2);
+    assert_int_equal(ranges_find(&r, 0x10000, base + 12, 1, NULL), 1);
+    assert_int_equal(ranges_find(&r, 0x10000, base + 15, 1, NULL), 3);
+    assert_int_equal(ranges_find(&r, 0x20000, base + 19, 1, NULL), 2);
     ranges_clear(&r, 0x10000, 0x10080, base + 21);
-    assert_int_equal(ranges_find(&r, 0x10000, base + 16, 1), 3);
-    assert_int_equal(ranges_find(&r, 0x10000, base + 12, 1), 1);
+    assert_int_equal(ranges_find(&r, 0x10000, base + 16, 1, NULL), 3);
+    assert_int_equal(ranges_find(&r, 0x10000, base + 12, 1, NULL), 1);
     ranges_put(&r, 100, 200, 5, base + 1000, 1);
-    assert_int_equal(ranges_find(&r, 150, base + 999, 1), 0);
-    assert_int_equal(ranges_find(&r, 150, base + 999, 2), 5);
-    assert_int_equal(ranges_find(&r, 150, base + 1000, 1), 5);
+    assert_int_equal(ranges_find(&r, 150, base + 999, 1, NULL), 0);
+    assert_int_equal(ranges_find(&r, 150, base + 999, 2, NULL), 5);
+    assert_int_equal(ranges_find(&r, 150, base + 1000, 1, NULL), 5);
     ranges_put(&r, 120, 160, 6, base + 1001, 2);
-    assert_int_equal(ranges_find(&r, 150, base + 1000, 1), 5); // as of then
-    assert_int_equal(ranges_find(&r, 150, base + 999, 1), 6);
-    assert_int_equal(ranges_find(&r, 119, base + 1001, 1), 5);
-    assert_int_equal(ranges_find(&r, 160, base + 1001, 1), 5);
+    assert_int_equal(ranges_find(&r, 150, base + 1000, 1, NULL), 5); // as of then
+    assert_int_equal(ranges_find(&r, 150, base + 999, 1, NULL), 6);
+    assert_int_equal(ranges_find(&r, 119, base + 1001, 1, NULL), 5);
+    assert_int_equal(ranges_find(&r, 160, base + 1001, 1, NULL), 5);
 }
 
 // A range keeps its birth and its maker when a part of it is taken.
@@ -127,6 +128,7 @@ static void cut(void **state)
 {
     static struct ranges r = { .set = 21 };
     struct ranges_range in;
+    u64 start;
 
     (void)state;
     ranges_put(&r, 0x1000, 0x9000, 3, 10, 4);
@@ -141,11 +143,20 @@ static void cut(void **state)
     assert_int_equal(in.end, 0x9000);
     assert_int_equal(in.born, 10);
     assert_int_equal(in.object, 3);
-    assert_int_equal(in.who, 4);
+    assert_int_equal(in.who, 4 | RANGES_PART); // it does not begin where its object does
     assert_false(ranges_now(&r, 0x9000, &in));
     assert_false(ranges_now(&r, 0xfff, &in));
     ranges_put(&r, 0x5000, 0x5000, 9, 12, 4); // empty: nothing
-    assert_int_equal(ranges_find(&r, 0x5000, 12, 4), 3);
+    assert_int_equal(ranges_find(&r, 0x5000, 12, 4, NULL), 3);
+    assert_int_equal(ranges_find(&r, 0x2fff, 12, 4, &start), 3);
+    assert_int_equal(start, 0x1000);
+    assert_int_equal(ranges_find(&r, 0x5000, 12, 4, &start), 3);
+    assert_int_equal(start, RANGES_UNKNOWN);
+    assert_int_equal(ranges_find(&r, 0x3000, 10, 4, &start), 3); // as of then: a piece that is gone
+    assert_int_equal(start, RANGES_UNKNOWN);
+    ranges_clear(&r, 0x1000, 0x3000, 13);
+    assert_int_equal(ranges_find(&r, 0x1800, 12, 4, &start), 3); // gone, from its beginning
+    assert_int_equal(start, 0x1000);
 }
 
 // The ring holds RANGES_GONE: the oldest is forgotten, the others are not.
@@ -159,10 +170,10 @@ static void forgotten(void **state)
         ranges_put(&r, 64, 128, i, base + 2ul * i, 0);
         ranges_clear(&r, 64, 128, base + 2ul * i + 1);
     }
-    assert_int_equal(ranges_find(&r, 64, base + 2, 0), 0);
-    assert_int_equal(ranges_find(&r, 64, base + 4, 0), 2);
-    assert_int_equal(ranges_find(&r, 64, base + 5, 0), 0);
-    assert_int_equal(ranges_find(&r, 64, base + 2ul * (RANGES_GONE + 1), 0), RANGES_GONE + 1);
+    assert_int_equal(ranges_find(&r, 64, base + 2, 0, NULL), 0);
+    assert_int_equal(ranges_find(&r, 64, base + 4, 0, NULL), 2);
+    assert_int_equal(ranges_find(&r, 64, base + 5, 0, NULL), 0);
+    assert_int_equal(ranges_find(&r, 64, base + 2ul * (RANGES_GONE + 1), 0, NULL), RANGES_GONE + 1);
 }
 
 int main(void)

@@ -69,6 +69,8 @@ static u32 load(u64 bytes, u64 *low, u64 *high)
     return module;
 }
 
+static u64 begins;
+
 static void symbols(void **state)
 {
     u64 low, high;
@@ -82,22 +84,24 @@ static void symbols(void **state)
     assert_int_equal(load(1ul << 40, &low, &high), module); // again: it is read once
     assert_int_equal(low, start);
     assert_in_range((u64)probe_zeroed, low, high - sizeof(probe_zeroed));
-    array = statics_at(module, (u64)probe_array);
+    array = statics_at(module, (u64)probe_array, &begins);
     assert_int_equal(objects[array].kind, SPOOL_DATA_STATIC);
     assert_int_equal(objects[array].size, 1000);
+    assert_int_equal(begins, (u64)probe_array);
     assert_int_equal(objects[array].module, 77);
     // of two names the shorter one
     assert_string_equal(names[array], "probe_alias");
-    assert_int_equal(statics_at(module, (u64)probe_array + 999), array);
-    assert_int_not_equal(statics_at(module, (u64)probe_array + 1000), array);
-    zeroed = statics_at(module, (u64)probe_zeroed + 4999);
+    assert_int_equal(statics_at(module, (u64)probe_array + 999, &begins), array);
+    assert_int_not_equal(statics_at(module, (u64)probe_array + 1000, &begins), array);
+    zeroed = statics_at(module, (u64)probe_zeroed + 4999, &begins);
     assert_string_equal(names[zeroed], "probe_zeroed");
     assert_int_equal(objects[zeroed].size, 5000);
-    section = statics_at(module, (u64)(uintptr_t)symbols);
+    section = statics_at(module, (u64)(uintptr_t)symbols, &begins);
     assert_string_equal(names[section], "code");
     assert_int_equal(objects[section].kind, SPOOL_DATA_SECTION);
-    section = statics_at(module, low);
+    section = statics_at(module, low, &begins);
     assert_string_equal(names[section], "headers");
+    assert_int_equal(begins, RANGES_UNKNOWN);
     assert_int_equal(constant[0], 'a');
 }
 
@@ -138,8 +142,8 @@ static void no_module(void **state)
     close(other);
     assert_false(statics_is_module(fd));
     assert_int_equal(load(0x1000, &low, &high), 0);
-    assert_int_equal(statics_at(0, 0), 0);
-    assert_int_equal(statics_at(99, 0), 0);
+    assert_int_equal(statics_at(0, 0, &begins), 0);
+    assert_int_equal(statics_at(99, 0, &begins), 0);
 }
 
 int main(void)

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+//
+// Fields of the objects of the data (--data=yes): from the offsets that the engine has noted to the
+// members of variables, by the types in the debug information. Without a type the offsets stay, in
+// cells. What is in no field that is known is left to the object itself (output_data.c).
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/util.h"
+#include "finish/output/output.h"
+
+#define CELL 8u // bytes; from SPOOL_DATA_EXACT on SPOOL_DATA_PIECE
+
+// A cell of the engine's, and the question for its field.
+struct asked {
+    const struct spool_data_cell *cell;
+    uint32_t module; // text among the names
+    struct symbols_field q;
+};
+
+static int compare_asked(const void *x, const void *y)
+{
+    const struct asked *a = x, *b = y;
+
+    if (a->module != b->module)
+        return a->module < b->module ? -1 : 1;
+    if (a->q.local != b->q.local)
+        return a->q.local ? 1 : -1;
+    if (a->q.start != b->q.start)
+        return a->q.start < b->q.start ? -1 : 1;
+    return a->cell < b->cell ? -1 : a->cell > b->cell;
+}
+
+// ---- Questions ----
+
+static void ask_module(struct asked *asked, size_t n, const char *path, struct places *places)
+{
+    struct symbols_module *module = places_module(places, path);
+    struct symbols_field *q = xcalloc(n + 1, sizeof(*q));
+
+    for (size_t i = 0; i < n; i++)
+        q[i] = asked[i].q;
+    if (module)
+        symbols_fields(module, q, n);
+    for (size_t i = 0; i < n; i++)
+        asked[i].q = q[i];
+    free(q);
+}
+
+static void ask(struct asked *asked, size_t n, const struct spool_data_file *d,
+                struct places *places)
+{
+    size_t count;
+
+    if (n)
+        qsort(asked, n, sizeof(*asked), compare_asked);
+    for (size_t i = 0; i < n; i += count) {
+        for (count = 1; i + count < n && asked[i + count].module == asked[i].module; count++)
+            ;
+        ask_module(asked + i, count, spool_data_name(d, asked[i].module), places);
+    }
+}
+
+static bool is_variable(const struct spool_data_object *o)
+{
+    return o->kind == SPOOL_DATA_STATIC || (o->kind == SPOOL_DATA_TLS && o->name);
+}
+
+static struct asked question(const struct spool_data_file *d, const struct spool_data_cell *c)
+{
+    const struct spool_data_object *o = &d->object[c->object];
+
+    return (struct asked){
+        .cell = c,
+        .module = o->module,
+        .q = { .start = o->start,
+               .size = o->size,
+               .local = o->kind == SPOOL_DATA_TLS,
+               .low = c->low,
+               .high = c->high,
+               .step = c->step },
+    };
+}
+
+// ---- Fields ----
+
+static void add_misses(struct output_field *f, const struct spool_data_cell *c)
+{
+    int write = (c->counter & SPOOL_DATA_CELL_WRITE) != 0;
+
+    f->misses[OUTPUT_FIELD_L1][write] += c->l1;
+    f->misses[OUTPUT_FIELD_L2][write] += c->l2;
+    f->misses[OUTPUT_FIELD_LL][write] += c->ll;
+}
+
+// A field that has no name: false if its offset says nothing.
+static bool by_offset(struct output_field *f, const struct spool_data_object *o,
+                      const struct spool_data_cell *c)
+{
+    uint64_t bytes = c->low < SPOOL_DATA_EXACT ? CELL : SPOOL_DATA_PIECE;
+
+    if (!is_variable(o) && o->least != o->most)
+        return false;
+    f->offset = c->low & -bytes;
+    return c->high - f->offset < bytes;
+}
+
+static void add(struct output_fields *f, const struct spool_data_file *d,
+                const struct spool_data_cell *c, struct symbols_field *q)
+{
+    struct output_field field = { .object = c->object };
+
+    if (q && q->path) {
+        field.path = q->path;
+        field.offset = q->offset;
+        field.whole = q->whole;
+        field.file = q->file;
+        field.line = q->line;
+        q->path = NULL;
+    } else if (!by_offset(&field, &d->object[c->object], c)) {
+        return;
+    }
+    add_misses(&field, c);
+    f->field[f->count++] = field;
+}
+
+static int compare_fields(const void *x, const void *y)
+{
+    const struct output_field *a = x, *b = y;
+
+    if (a->object != b->object)
+        return a->object < b->object ? -1 : 1;
+    if (a->whole != b->whole)
+        return a->whole ? 1 : -1;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    if (!a->path != !b->path)
+        return a->path ? -1 : 1;
+    return a->path ? strcmp(a->path, b->path) : 0;
+}
+
+static bool is_same(const struct output_field *a, const struct output_field *b)
+{
+    return a->object == b->object && a->offset == b->offset && !a->path == !b->path &&
+           (!a->path || strcmp(a->path, b->path) == 0);
+}
+
+static void fold(struct output_fields *f)
+{
+    size_t kept = 0;
+
+    if (f->count)
+        qsort(f->field, f->count, sizeof(*f->field), compare_fields);
+    for (size_t i = 0; i < f->count; i++) {
+        struct output_field *last = kept ? &f->field[kept - 1] : NULL, *now = &f->field[i];
+
+        if (!last || !is_same(last, now)) {
+            f->field[kept++] = *now;
+            continue;
+        }
+        for (int level = 0; level < OUTPUT_FIELD_LEVELS; level++)
+            for (int write = 0; write < 2; write++)
+                last->misses[level][write] += now->misses[level][write];
+        free(now->path);
+    }
+    f->count = kept;
+}
+
+// An offset says which row is which: of several at one offset the first has it.
+static void number(struct output_fields *f, const struct spool_data_file *d)
+{
+    uint64_t next = 0, last = 0;
+
+    for (size_t i = 0; i < f->count; i++) {
+        struct output_field *now = &f->field[i];
+        bool first = !i || f->field[i - 1].object != now->object;
+
+        if (first)
+            next = output_fields_end(&d->object[now->object]);
+        if (now->whole || (!first && now->offset == last)) {
+            now->offset = ++next;
+        } else {
+            last = now->offset;
+        }
+    }
+}
+
+void output_fields_find(struct output_fields *f, const struct spool_data_file *d,
+                        struct places *places)
+{
+    struct asked *asked = xcalloc(d->cells + 1, sizeof(*asked));
+    size_t n = 0;
+
+    f->field = xcalloc(d->cells + 1, sizeof(*f->field));
+    f->own = xcalloc(d->objects + 1, sizeof(*f->own));
+    for (size_t i = 0; i < d->cells; i++) {
+        if (is_variable(&d->object[d->cell[i].object]))
+            asked[n++] = question(d, &d->cell[i]);
+        else
+            add(f, d, &d->cell[i], NULL);
+    }
+    ask(asked, n, d, places);
+    for (size_t i = 0; i < n; i++) {
+        f->own[asked[i].cell->object] =
+            (struct output_own){ asked[i].q.own_file, asked[i].q.own_line };
+        add(f, d, asked[i].cell, &asked[i].q);
+    }
+    free(asked);
+    fold(f);
+    number(f, d);
+}
+
+void output_fields_free(struct output_fields *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        free(f->field[i].path);
+    free(f->field);
+    free(f->own);
+    *f = (struct output_fields){ 0 };
+}
+
+const struct output_field *output_fields_of(const struct output_fields *f, uint32_t object,
+                                            size_t *n)
+{
+    size_t lo = 0, hi = f->count;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (f->field[mid].object < object)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (*n = 0; lo + *n < f->count && f->field[lo + *n].object == object; ++*n)
+        ;
+    return f->field + lo;
+}
+
+uint64_t output_fields_end(const struct spool_data_object *o)
+{
+    uint64_t bytes = is_variable(o) ? o->size : o->most;
+
+    return (bytes < UINT64_C(1) << 47 ? bytes : 0) + SPOOL_DATA_PIECE;
+}
