@@ -118,6 +118,12 @@ void learn_fields(struct symbols_module *m, struct symbols_field *field, size_t 
     leave();
 }
 
+void learn_block(struct symbols_module *m, struct symbols_block *b)
+{
+    (void)m, (void)b;
+    leave();
+}
+
 const struct symbols_body *learn_body(struct symbols_module *m, uint64_t address)
 {
     (void)m, (void)address;

@@ -52,7 +52,6 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
     return dwarf_attr_integrate(die, DW_AT_type, &attr) && dwarf_formref_die(&attr, type);
 }
 
-// The type behind typedefs and qualifiers. False: there is none.
 static bool peel(Dwarf_Die *type)
 {
     for (int i = 0; i < CHAIN; i++) {
@@ -146,7 +145,6 @@ static bool size_of(Dwarf_Die type, uint64_t *size, int depth)
 // ---- A question ----
 
 struct search {
-    struct fields *fields;
     uint64_t low, high, step; // offsets within `type`
     uint64_t offset;          // of `type` in the first variable
     uint64_t size;            // that `type` has there
@@ -366,9 +364,28 @@ static enum next search_members(struct search *s)
     return SEARCH_ENDS;
 }
 
+// The offsets within an element that the set may have.
+static void enter_element(struct search *s, uint64_t stride, const Dwarf_Die *type)
+{
+    uint64_t index = s->low / stride, apart;
+
+    if (s->high / stride == index) {
+        s->low -= index * stride;
+        s->high -= index * stride;
+    } else if (s->step && s->step % stride == 0) {
+        s->low = s->high = s->low % stride;
+        s->step = 0;
+    } else {
+        apart = divisor(stride, s->step);
+        s->low %= apart;
+        s->high = stride - apart + s->low;
+        s->step = apart;
+    }
+    enter(s, 0, stride, type);
+}
+
 static enum next search_elements(struct search *s)
 {
-    uint64_t index, apart;
     struct array a;
 
     if (!array_of(&s->type, &a, 0))
@@ -379,20 +396,7 @@ static enum next search_elements(struct search *s)
         if (!append(s, "[]"))
             return SEARCH_FAILS;
     s->in_base = false;
-    index = s->low / a.stride;
-    if (s->high / a.stride == index) {
-        s->low -= index * a.stride;
-        s->high -= index * a.stride;
-    } else if (s->step && s->step % a.stride == 0) {
-        s->low = s->high = s->low % a.stride;
-        s->step = 0;
-    } else {
-        apart = divisor(a.stride, s->step);
-        s->low %= apart;
-        s->high = a.stride - apart + s->low;
-        s->step = apart;
-    }
-    enter(s, 0, a.stride, &a.element);
+    enter_element(s, a.stride, &a.element);
     return SEARCH_GOES_ON;
 }
 
@@ -423,30 +427,33 @@ static void end_path(struct search *s)
         s->path[s->length -= 2] = '\0';
 }
 
-// Of an object whose beginning has the type, as `declared` says.
-static void answer(struct fields *f, struct symbols_field *q, const char *name,
-                   const Dwarf_Die *declared, const Dwarf_Die *type, uint64_t size)
+static struct search begin(const struct symbols_field *q, const Dwarf_Die *declared,
+                           const Dwarf_Die *type, uint64_t size)
 {
-    struct search s = { .fields = f,
-                        .low = q->low,
-                        .high = q->high,
-                        .step = q->step,
-                        .size = size,
-                        .type = *type,
-                        .declared = *declared,
-                        .steps = STEPS };
-    enum next next = append(&s, name) ? SEARCH_GOES_ON : SEARCH_FAILS;
+    return (struct search){ .low = q->low,
+                            .high = q->high,
+                            .step = q->step,
+                            .size = size,
+                            .type = *type,
+                            .declared = *declared,
+                            .steps = STEPS };
+}
+
+// Follows the set from the type of s, which s->declared has.
+static void answer(const struct fields *f, struct symbols_field *q, struct search *s)
+{
+    enum next next = SEARCH_GOES_ON;
 
     for (int i = 0; i < CHAIN && next == SEARCH_GOES_ON; i++)
-        next = search_in(&s);
+        next = search_in(s);
     if (next != SEARCH_ENDS)
         return;
-    end_path(&s);
-    q->path = memory_got(strdup(s.path));
-    q->offset = s.offset;
-    q->whole = s.whole;
-    q->file = f->file(f->ctx, &s.declared, DW_AT_decl_file);
-    q->line = line_of(&s.declared);
+    end_path(s);
+    q->path = memory_got(strdup(s->path));
+    q->offset = s->offset;
+    q->whole = s->whole;
+    q->file = f->file(f->ctx, &s->declared, DW_AT_decl_file);
+    q->line = line_of(&s->declared);
 }
 
 // ---- Variables ----
@@ -506,19 +513,12 @@ static size_t first_of(const struct fields *f, uint64_t start, bool local)
     return lo < f->count && compare(&f->field[lo], start, local) == 0 ? lo : f->count;
 }
 
-// A symbol may be larger than its type only by an array without a bound at its end.
-static bool is_as_large(Dwarf_Die type, uint64_t size)
+bool fields_is_open(Dwarf_Die type)
 {
     Dwarf_Die die, last = { 0 };
     bool any = false;
-    uint64_t bytes;
 
-    if (!size_of(type, &bytes, 0))
-        return false;
-    if (bytes == size || (!bytes && is_open_array(type)))
-        return true;
-    if (bytes > size || !peel(&type) || dwarf_tag(&type) == DW_TAG_array_type ||
-        dwarf_child(&type, &die) != 0)
+    if (!peel(&type) || dwarf_tag(&type) == DW_TAG_array_type || dwarf_child(&type, &die) != 0)
         return false;
     do {
         if (dwarf_tag(&die) == DW_TAG_member && !has(&die, DW_AT_external)) {
@@ -529,12 +529,24 @@ static bool is_as_large(Dwarf_Die type, uint64_t size)
     return any && type_of(&last, &die) && is_open_array(die);
 }
 
+// A symbol may be larger than its type only by an array without a bound at its end.
+static bool is_as_large(Dwarf_Die type, uint64_t size)
+{
+    uint64_t bytes;
+
+    if (!size_of(type, &bytes, 0))
+        return false;
+    return bytes == size || (!bytes && is_open_array(type)) ||
+           (bytes < size && fields_is_open(type));
+}
+
 static void variable(struct fields *f, Dwarf_Die *die)
 {
     const char *name;
     uint64_t start;
     uint32_t file, line;
     Dwarf_Die type;
+    struct search s;
     bool local;
     size_t i;
 
@@ -553,7 +565,9 @@ static void variable(struct fields *f, Dwarf_Die *die)
         f->field[i].own_file = file;
         f->field[i].own_line = line;
         f->open--;
-        answer(f, &f->field[i], name, die, &type, f->field[i].size);
+        s = begin(&f->field[i], die, &type, f->field[i].size);
+        if (append(&s, name))
+            answer(f, &f->field[i], &s);
     }
 }
 
@@ -587,4 +601,42 @@ static void walk(struct fields *f, Dwarf_Die *parent, bool deep, unsigned depth)
 void fields_unit(struct fields *f, Dwarf_Die *unit, bool deep)
 {
     walk(f, unit, deep, 0);
+}
+
+// ---- Blocks ----
+
+void fields_block(const struct fields *f, struct symbols_field *q, const char *name,
+                  const Dwarf_Die *type, uint64_t least, uint64_t most)
+{
+    struct search s = begin(q, type, type, most);
+    uint64_t size;
+
+    if (!size_of(*type, &size, 0) || !size || !append(&s, name))
+        return;
+    if (least != most || (size != most && !fields_is_open(*type))) {
+        if (!append(&s, "[]"))
+            return;
+        enter_element(&s, size, type);
+    }
+    answer(f, q, &s);
+}
+
+bool fields_peel(Dwarf_Die *type)
+{
+    return peel(type);
+}
+
+bool fields_size(Dwarf_Die type, uint64_t *size)
+{
+    return size_of(type, size, 0);
+}
+
+bool fields_element(Dwarf_Die *array, Dwarf_Die *element)
+{
+    struct array a;
+
+    if (!array_of(array, &a, 0) || a.dimensions != 1)
+        return false;
+    *element = a.element;
+    return peel(element);
 }

@@ -25,4 +25,16 @@ struct fields {
 // inside of functions, too, which takes a walk through all of the unit.
 void fields_unit(struct fields *f, Dwarf_Die *unit, bool deep);
 
+// Answers a question about blocks of `least` to `most` bytes, of one or more of a type.
+void fields_block(const struct fields *f, struct symbols_field *q, const char *name,
+                  const Dwarf_Die *type, uint64_t least, uint64_t most);
+
+// The type behind typedefs and qualifiers. False: there is none.
+bool fields_peel(Dwarf_Die *type);
+bool fields_size(Dwarf_Die type, uint64_t *size);
+// The elements of an array of one dimension. False: it is none.
+bool fields_element(Dwarf_Die *array, Dwarf_Die *element);
+// Whether it is a structure that ends in an array without a bound.
+bool fields_is_open(Dwarf_Die type);
+
 #endif

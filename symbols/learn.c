@@ -407,6 +407,16 @@ void learn_fields(struct symbols_module *m, struct symbols_field *field, size_t 
     say_lacks(m);
 }
 
+void learn_block(struct symbols_module *m, struct symbols_block *b)
+{
+    struct lines *lines = opened_lines(m);
+
+    if (!lines)
+        return;
+    lines_block(lines, b);
+    say_lacks(m);
+}
+
 void learn_free(struct learn *l)
 {
     if (!l)

@@ -17,8 +17,9 @@ void learn_save(struct symbols_module *m);
 size_t learn_inlined(struct symbols_module *m, uint64_t address, struct symbols_frame *out,
                      size_t max);
 const struct symbols_body *learn_body(struct symbols_module *m, uint64_t address);
-// See symbols_fields().
+// See symbols_fields() and symbols_block().
 void learn_fields(struct symbols_module *m, struct symbols_field *field, size_t n);
+void learn_block(struct symbols_module *m, struct symbols_block *b);
 void learn_free(struct learn *l); // may be NULL
 
 #endif

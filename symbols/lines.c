@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbols/blocktype.h"
 #include "symbols/debugfile.h"
 #include "symbols/fields.h"
 #include "symbols/inlines.h"
@@ -685,4 +686,20 @@ void lines_fields(struct lines *l, struct symbols_field *field, size_t n)
             fields_unit(&f, &die, deep);
         }
     }
+}
+
+void lines_block(struct lines *l, struct symbols_block *b)
+{
+    struct fields f = { .file = field_file, .ctx = l };
+    struct blocktype type;
+    Dwarf_Die cu;
+    uint64_t end;
+
+    if (!find_die(l, b->site, true, &cu, &end))
+        return;
+    cu = with_functions(l, cu);
+    if (!blocktype_find(&cu, b, &type))
+        return;
+    for (size_t i = 0; i < b->fields; i++)
+        fields_block(&f, &b->field[i], type.name, &type.type, b->least, b->most);
 }

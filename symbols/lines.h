@@ -35,7 +35,8 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
                      char *(*readable)(const char *name));
 const struct symbols_body *lines_body(struct lines *l, uint64_t address,
                                       char *(*readable)(const char *name));
-// See symbols_fields().
+// See symbols_fields() and symbols_block().
 void lines_fields(struct lines *l, struct symbols_field *field, size_t n);
+void lines_block(struct lines *l, struct symbols_block *b);
 
 #endif

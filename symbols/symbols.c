@@ -300,6 +300,11 @@ void symbols_fields(struct symbols_module *m, struct symbols_field *field, size_
     learn_fields(m, field, n);
 }
 
+void symbols_block(struct symbols_module *m, struct symbols_block *b)
+{
+    learn_block(m, b);
+}
+
 const struct symbols_body *symbols_body(struct symbols_module *m, uint64_t address)
 {
     return learn_body(m, address);

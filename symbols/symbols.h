@@ -107,6 +107,19 @@ struct symbols_field {
 // until it has the variables.
 void symbols_fields(struct symbols_module *m, struct symbols_field *field, size_t n);
 
+// Blocks that a call of an allocator has returned, of `least` to `most` bytes.
+struct symbols_block {
+    uint64_t site;        // the call, link-time
+    uint32_t line;        // of its source
+    const char *text;     // the text of that line; NULL: unknown
+    uint64_t least, most; // bytes
+    // Questions: offsets in the blocks. start, size and local are not used. Answered if the type of
+    // the blocks follows with certainty.
+    struct symbols_field *field;
+    size_t fields;
+};
+void symbols_block(struct symbols_module *m, struct symbols_block *b);
+
 // One function of the inline chain at an address, from the innermost to the enclosing symbol's
 // function.
 struct symbols_frame {

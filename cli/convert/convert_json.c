@@ -159,7 +159,8 @@ static void put_fields(FILE *f, const struct convert *c)
         put_optional(f, "field", field->path);
         putc(',', f);
         put_optional(f, "file", file);
-        fprintf(f, ",\"line\":%llu}", strtoull(colon + 1, NULL, 10));
+        fprintf(f, ",\"line\":%llu%s}", strtoull(colon + 1, NULL, 10),
+                field->inferred ? ",\"inferred\":true" : "");
         free(file);
     }
     if (fields.count)

@@ -124,6 +124,13 @@ static void name_field(FILE *f, const struct convert *c, const struct fields *fi
     if (!fields->count)
         return;
     putc(',', f);
+    if (named && named->inferred) {
+        char *text = xasprintf("%s (inferred)", named->path);
+
+        field(f, text);
+        free(text);
+        return;
+    }
     field(f, named ? named->path : "");
 }
 

@@ -39,6 +39,7 @@ static bool parse(struct field *f, char *line)
     f->at = part_of(&line);
     f->object = part_of(&line);
     f->file = part_of(&line);
+    f->inferred = line && strcmp(line, "inferred") == 0;
     if (*end || !f->file || !strrchr(f->at, ':'))
         return false;
     memmove(number, f->path, strlen(f->path) + 1); // the field owns its first byte
@@ -178,6 +179,7 @@ char *fields_text(const struct fields *f, const struct quern_profile *p,
     if (!named)
         return xasprintf("+%llu", (unsigned long long)row->addr);
     if (strcmp(named->at, ":0") == 0)
-        return xstrdup(named->path);
-    return xasprintf("%s (%s)", named->path, util_basename(named->at));
+        return xasprintf("%s%s", named->path, named->inferred ? " (inferred)" : "");
+    return xasprintf("%s (%s%s)", named->path, util_basename(named->at),
+                     named->inferred ? ", inferred" : "");
 }

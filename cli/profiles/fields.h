@@ -17,6 +17,7 @@ struct field {
     const char *at;     // "FILE:LINE" of its declaration; ":0": unknown
     const char *object; // name and file of the function that the object is
     const char *file;
+    bool inferred; // from the code that allocates a block
 };
 
 struct fields {
@@ -44,7 +45,7 @@ struct fields_row {
 // data.
 struct fields_row *fields_rows(const struct fields *f, const struct quern_profile *p, size_t *n);
 void fields_rows_free(struct fields_row *rows, size_t n);
-// "nodes[].left (list.c:12)", or "+96", to be freed.
+// "nodes[].left (list.c:12)", "node.left (list.c:12, inferred)", or "+96", to be freed.
 char *fields_text(const struct fields *f, const struct quern_profile *p,
                   const struct fields_row *row);
 

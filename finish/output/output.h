@@ -70,18 +70,16 @@ enum { OUTPUT_FIELD_L1, OUTPUT_FIELD_L2, OUTPUT_FIELD_LL, OUTPUT_FIELD_LEVELS };
 // Misses in a field of an object, or at an offset.
 struct output_field {
     uint32_t object; // its number
-    // From the object's beginning; of a field in the first of the elements. From
-    // output_fields_end() on it is a number: of what has several fields, or its offset in common
-    // with another one.
-    uint64_t offset;
+    uint64_t offset; // from the object's beginning; of a field in the first of the elements
     bool whole;          // several fields
+    bool inferred;       // the type is that of a block, by the code that allocates it
     uint32_t file, line; // of the field's declaration, for places_text(); 0: unknown
     char *path;          // "nodes[].left"; NULL: only the offset is known
     uint64_t misses[OUTPUT_FIELD_LEVELS][2]; // of reads, of writes
 };
 
 struct output_fields {
-    struct output_field *field; // by object, then by offset
+    struct output_field *field; // by object
     size_t count;
     struct output_own {      // by object
         uint32_t file, line; // of the variable's declaration
@@ -95,7 +93,11 @@ void output_fields_free(struct output_fields *f);
 // Those of an object: *n of them.
 const struct output_field *output_fields_of(const struct output_fields *f, uint32_t object,
                                             size_t *n);
-// An offset behind all of the object's, for what is at none that is known; others follow it.
+// Sums those of objects that are one in the profile, where an offset has one name: what is in
+// several fields, or has its offset in common with another one, gets a number above `end` instead.
+// Returns how many are left.
+size_t output_fields_join(struct output_field *f, size_t n, uint64_t end);
+// An offset behind all of the object's, for what is at none that is known.
 uint64_t output_fields_end(const struct spool_data_object *o);
 
 // ---- output_counts.c ----

@@ -243,12 +243,10 @@ static void field_counts(const struct output_field *f, uint64_t *counts)
     }
 }
 
-// Whether the fields have no more than the object; those of a process that was killed may have
-// less. rest: what they do not have.
-static bool are_sound(const struct spot *spot, const struct output_field *f, size_t n,
-                      uint64_t *rest)
+// Whether the fields have no more than all of them have to: those of a process that was killed may
+// have less. Makes `rest` what they do not have.
+static bool are_sound(const struct output_field *f, size_t n, uint64_t *rest)
 {
-    memcpy(rest, spot->counts, sizeof(spot->counts));
     for (size_t i = 0; i < n; i++) {
         uint64_t counts[EVENTS];
 
@@ -263,15 +261,15 @@ static bool are_sound(const struct spot *spot, const struct output_field *f, siz
 }
 
 // "Field: OFFSET\tPATH\tFILE:LINE\tOBJECT\tFILE": the name of a row, where it is declared, and of
-// which object it is.
+// which object it is; "\tinferred" if that is so.
 static void name_field(struct data *o, const struct quern_site *at, const char *path,
-                       const char *file, uint32_t line)
+                       const char *file, uint32_t line, bool inferred)
 {
     struct quern_func f = quern_profile_func_get(o->p, at->func);
     char *plain = spool_file_line(path), *plain_file = spool_file_line(file);
-    char *text =
-        xasprintf("%llu\t%s\t%s:%u\t%s\t%s", (unsigned long long)at->addr, plain, plain_file, line,
-                  quern_profile_str(o->p, f.name), quern_profile_str(o->p, f.file));
+    char *text = xasprintf("%llu\t%s\t%s:%u\t%s\t%s%s", (unsigned long long)at->addr, plain,
+                           plain_file, line, quern_profile_str(o->p, f.name),
+                           quern_profile_str(o->p, f.file), inferred ? "\tinferred" : "");
 
     must(o, quern_profile_add_desc(o->p, "Field", text));
     free(text);
@@ -289,37 +287,9 @@ static void add_field(struct data *o, const struct spot *spot, const struct outp
     // All costs of an object are in its file: a line of another one would say something else there.
     if (f->line && string_of(o, places_text(o->places, f->file)) == at.file)
         at.line = f->line;
-    if (f->path && strpbrk(f->path, ".[")) // not the variable itself
-        name_field(o, &at, f->path, places_text(o->places, f->file), f->line);
+    if (f->path && (f->inferred || strpbrk(f->path, ".["))) // not the variable itself
+        name_field(o, &at, f->path, places_text(o->places, f->file), f->line, f->inferred);
     add_cost(o, &at, counts);
-}
-
-// The costs of an object: its fields, then what is at no offset that is known. Returns how many
-// records are damaged.
-static uint64_t add_object(struct data *o, uint32_t number)
-{
-    struct spot *spot = &o->object[number];
-    uint64_t rest[EVENTS], any = 0;
-    size_t n;
-    const struct output_field *f = output_fields_of(&o->fields, number, &n);
-    struct quern_site at = spot->at;
-
-    if (!are_sound(spot, f, n, rest)) {
-        add_cost(o, &spot->at, spot->counts);
-        return 1;
-    }
-    for (size_t i = 0; i < n; i++)
-        add_field(o, spot, &f[i]);
-    for (int i = 0; i < EVENTS; i++)
-        any |= rest[i];
-    if (!any)
-        return 0;
-    if (n) {
-        at.addr = output_fields_end(&o->file.object[number]);
-        name_field(o, &at, "(elsewhere)", NULL, 0);
-    }
-    add_cost(o, &at, rest);
-    return 0;
 }
 
 // ---- All objects ----
@@ -344,13 +314,57 @@ static int compare_objects(const void *x, const void *y)
     return a->start < b->start ? -1 : 1;
 }
 
-// In the order of names: their numbers depend on the mode of --replay. Returns how many records are
-// damaged.
+// The costs of n objects that are one function: their fields, then what is at no offset that is
+// known. Returns how many records are damaged.
+static uint64_t add_function(struct data *o, const struct sorted *list, size_t n)
+{
+    const struct spot *spot = &o->object[list[0].number];
+    uint64_t rest[EVENTS] = { 0 }, all[EVENTS], any = 0, end = 0, bad = 0;
+    struct output_field *field = NULL;
+    struct quern_site at = spot->at;
+    size_t fields = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number = list[i].number;
+        uint64_t behind = output_fields_end(&o->file.object[number]);
+        size_t more;
+        const struct output_field *of = output_fields_of(&o->fields, number, &more);
+
+        field = xrealloc(field, (fields + more + 1) * sizeof(*field));
+        memcpy(field + fields, of, more * sizeof(*field));
+        fields += more;
+        end = behind > end ? behind : end;
+        for (int k = 0; k < EVENTS; k++)
+            rest[k] += o->object[number].counts[k];
+    }
+    memcpy(all, rest, sizeof(all));
+    fields = output_fields_join(field, fields, end);
+    if (!are_sound(field, fields, rest)) {
+        memcpy(rest, all, sizeof(rest));
+        fields = 0;
+        bad = 1;
+    }
+    for (size_t i = 0; i < fields; i++)
+        add_field(o, spot, &field[i]);
+    for (int i = 0; i < EVENTS; i++)
+        any |= rest[i];
+    if (any && fields) {
+        at.addr = end;
+        name_field(o, &at, "(elsewhere)", NULL, 0, false);
+    }
+    if (any)
+        add_cost(o, &at, rest);
+    free(field);
+    return bad;
+}
+
+// In the order of names: the numbers of objects depend on the mode of --replay. Returns how many
+// records are damaged.
 static uint64_t add_objects(struct data *o)
 {
     struct sorted *list = xcalloc(o->file.objects + 1, sizeof(*list));
     uint64_t bad = 0;
-    size_t n = 0;
+    size_t n = 0, same;
 
     for (uint32_t i = 0; i < o->file.objects; i++) {
         struct quern_func f;
@@ -364,8 +378,13 @@ static uint64_t add_objects(struct data *o)
     }
     if (n)
         qsort(list, n, sizeof(*list), compare_objects);
-    for (size_t i = 0; i < n; i++)
-        bad += add_object(o, list[i].number);
+    for (size_t i = 0; i < n; i += same) {
+        uint32_t func = o->object[list[i].number].at.func;
+
+        for (same = 1; i + same < n && o->object[list[i + same].number].at.func == func; same++)
+            ;
+        bad += add_function(o, &list[i], same);
+    }
     free(list);
     return bad;
 }

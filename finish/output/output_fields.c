@@ -3,11 +3,17 @@
 // Fields of the objects of the data (--data=yes): from the offsets that the engine has noted to the
 // members of variables, by the types in the debug information. Without a type the offsets stay, in
 // cells. What is in no field that is known is left to the object itself (output_data.c).
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/base/util.h"
 #include "finish/output/output.h"
+
+#define OUTPUT_BLOCKS_LEAST 1000u // of so many misses, one and more are asked for the type
 
 #define CELL 8u // bytes; from SPOOL_DATA_EXACT on SPOOL_DATA_PIECE
 
@@ -111,6 +117,7 @@ static void add(struct output_fields *f, const struct spool_data_file *d,
     struct output_field field = { .object = c->object };
 
     if (q && q->path) {
+        field.inferred = !is_variable(&d->object[c->object]);
         field.path = q->path;
         field.offset = q->offset;
         field.whole = q->whole;
@@ -124,12 +131,17 @@ static void add(struct output_fields *f, const struct spool_data_file *d,
     f->field[f->count++] = field;
 }
 
+static int compare_objects(const void *x, const void *y)
+{
+    const struct output_field *a = x, *b = y;
+
+    return a->object < b->object ? -1 : a->object > b->object;
+}
+
 static int compare_fields(const void *x, const void *y)
 {
     const struct output_field *a = x, *b = y;
 
-    if (a->object != b->object)
-        return a->object < b->object ? -1 : 1;
     if (a->whole != b->whole)
         return a->whole ? 1 : -1;
     if (a->offset != b->offset)
@@ -141,63 +153,137 @@ static int compare_fields(const void *x, const void *y)
 
 static bool is_same(const struct output_field *a, const struct output_field *b)
 {
-    return a->object == b->object && a->offset == b->offset && !a->path == !b->path &&
+    return a->whole == b->whole && a->offset == b->offset && !a->path == !b->path &&
            (!a->path || strcmp(a->path, b->path) == 0);
 }
 
-static void fold(struct output_fields *f)
+size_t output_fields_join(struct output_field *f, size_t n, uint64_t end)
 {
     size_t kept = 0;
+    uint64_t last = 0;
 
-    if (f->count)
-        qsort(f->field, f->count, sizeof(*f->field), compare_fields);
-    for (size_t i = 0; i < f->count; i++) {
-        struct output_field *last = kept ? &f->field[kept - 1] : NULL, *now = &f->field[i];
-
-        if (!last || !is_same(last, now)) {
-            f->field[kept++] = *now;
+    if (n)
+        qsort(f, n, sizeof(*f), compare_fields);
+    for (size_t i = 0; i < n; i++) {
+        if (!kept || !is_same(&f[kept - 1], &f[i])) {
+            f[kept++] = f[i];
             continue;
         }
         for (int level = 0; level < OUTPUT_FIELD_LEVELS; level++)
             for (int write = 0; write < 2; write++)
-                last->misses[level][write] += now->misses[level][write];
-        free(now->path);
+                f[kept - 1].misses[level][write] += f[i].misses[level][write];
     }
-    f->count = kept;
+    // An offset says which row is which: of several at one offset the first has it.
+    for (size_t i = 0; i < kept; i++) {
+        if (f[i].whole || (i && f[i].offset == last))
+            f[i].offset = ++end;
+        else
+            last = f[i].offset;
+    }
+    return kept;
 }
 
-// An offset says which row is which: of several at one offset the first has it.
-static void number(struct output_fields *f, const struct spool_data_file *d)
+// ---- Blocks ----
+
+#define SOURCE_MAX (16l << 20) // bytes
+
+// A line of the file, if that is not newer than what was made of it. NULL: it is, or there is none.
+static char *source_line(const char *path, uint32_t line, uint64_t made)
 {
-    uint64_t next = 0, last = 0;
+    int fd = *path == '/' ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) : -1;
+    char *text = NULL;
+    size_t room = 0;
+    struct stat st;
+    ssize_t n = -1;
+    FILE *f;
 
-    for (size_t i = 0; i < f->count; i++) {
-        struct output_field *now = &f->field[i];
-        bool first = !i || f->field[i - 1].object != now->object;
-
-        if (first)
-            next = output_fields_end(&d->object[now->object]);
-        if (now->whole || (!first && now->offset == last)) {
-            now->offset = ++next;
-        } else {
-            last = now->offset;
-        }
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > SOURCE_MAX ||
+        (made && (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec > made) ||
+        !(f = fdopen(fd, "r"))) {
+        close(fd);
+        return NULL;
     }
+    for (uint32_t i = 0; i < line; i++)
+        if ((n = getline(&text, &room, f)) < 0)
+            break;
+    fclose(f);
+    if (n < 0) {
+        free(text);
+        return NULL;
+    }
+    text[strcspn(text, "\n")] = '\0';
+    return text;
+}
+
+static void ask_block(const struct spool_data_object *o, struct asked *asked, size_t n,
+                      struct places *places)
+{
+    struct symbols_block b = { .least = o->least, .most = o->most, .fields = n };
+    uint32_t map = o->sites ? spool_file_map(places->s, o->site[0], UINT32_MAX) : UINT32_MAX;
+    struct symbols_place at = { 0 };
+    char *text;
+
+    if (map >= places->s->maps_used || !places->module[map])
+        return;
+    b.site = places_find(places, map, o->site[0], &at);
+    if (!places->known)
+        return;
+    b.line = at.line;
+    b.text = text = source_line(places_text(places, at.file), at.line, places->s->maps[map].mtime);
+    b.field = xcalloc(n + 1, sizeof(*b.field));
+    for (size_t i = 0; i < n; i++)
+        b.field[i] = asked[i].q;
+    symbols_block(places->module[map], &b);
+    for (size_t i = 0; i < n; i++)
+        asked[i].q = b.field[i];
+    free(b.field);
+    free(text);
+}
+
+static uint64_t misses_of(const struct spool_data_cell *c, size_t n)
+{
+    uint64_t misses = 0;
+
+    for (size_t i = 0; i < n; i++)
+        misses += c[i].l1;
+    return misses;
+}
+
+// The cells of one object of blocks. Whose misses are few is not worth a search for its type.
+static void add_blocks(struct output_fields *f, const struct spool_data_file *d, size_t first,
+                       size_t n, uint64_t all, struct places *places)
+{
+    struct asked *asked = xcalloc(n + 1, sizeof(*asked));
+
+    for (size_t i = 0; i < n; i++)
+        asked[i] = question(d, &d->cell[first + i]);
+    if (misses_of(&d->cell[first], n) >= all / OUTPUT_BLOCKS_LEAST)
+        ask_block(&d->object[d->cell[first].object], asked, n, places);
+    for (size_t i = 0; i < n; i++)
+        add(f, d, &d->cell[first + i], &asked[i].q);
+    free(asked);
 }
 
 void output_fields_find(struct output_fields *f, const struct spool_data_file *d,
                         struct places *places)
 {
     struct asked *asked = xcalloc(d->cells + 1, sizeof(*asked));
-    size_t n = 0;
+    uint64_t all = misses_of(d->cell, d->cells);
+    size_t n = 0, count;
 
     f->field = xcalloc(d->cells + 1, sizeof(*f->field));
     f->own = xcalloc(d->objects + 1, sizeof(*f->own));
-    for (size_t i = 0; i < d->cells; i++) {
+    for (size_t i = 0; i < d->cells; i += count) {
+        for (count = 1; i + count < d->cells && d->cell[i + count].object == d->cell[i].object;
+             count++)
+            ;
         if (is_variable(&d->object[d->cell[i].object]))
-            asked[n++] = question(d, &d->cell[i]);
+            for (size_t k = 0; k < count; k++)
+                asked[n++] = question(d, &d->cell[i + k]);
         else
-            add(f, d, &d->cell[i], NULL);
+            add_blocks(f, d, i, count, all, places);
     }
     ask(asked, n, d, places);
     for (size_t i = 0; i < n; i++) {
@@ -206,8 +292,8 @@ void output_fields_find(struct output_fields *f, const struct spool_data_file *d
         add(f, d, asked[i].cell, &asked[i].q);
     }
     free(asked);
-    fold(f);
-    number(f, d);
+    if (f->count)
+        qsort(f->field, f->count, sizeof(*f->field), compare_objects);
 }
 
 void output_fields_free(struct output_fields *f)

@@ -92,25 +92,30 @@ desc: Walk: near\t-1\t2\tf\ndesc: Walk: near\ndesc: Walk at: near\t1\t2\tf\tg\ta
 desc: Functions: objects of the data
 desc: Field: 0\tnodes[].left\t/src/a.h:3\tstatic: nodes\ta.c
 desc: Field: 32833\tnodes[]\t:0\tstatic: nodes\ta.c
+desc: Field: 8\titem.next\t/src/a.h:9\theap: main (a.c:9)\ta.c\tinferred
 desc: Field: 0\tother[].x\t/src/a.h:3\tstatic: nodes\tb.c
 positions: instr line\nevents: D1mr\n\nfl=a.c\nfn=static: nodes\n0x0 3 10\n0x0 4 2\n0x1388 5 5\n0x8041 6 83
-fn=static: t\n0x0 1 15\nfn=main\n0x0 9 0\nsummary: 115\n' > data
+fn=static: t\n0x0 1 15\nfn=heap: main (a.c:9)\n0x8 9 7\nfn=main\n0x0 9 0\nsummary: 122\n' > data
     quern annotate --auto=no data
     [ "$status" = 0 ]
     same "$messages" ""
     [[ "$output" == *"Functions: objects of the data
 Profiled target:"* ]] # the lines themselves are left out
     same "$(sed -n '/static: nodes/,$p' <<< "$output")" "\
-100 (86.96%)  a.c:static: nodes [???]
- 83 (72.17%)    nodes[]
- 12 (10.43%)    nodes[].left (a.h:3)
-  5 ( 4.35%)    +5000
- 15 (13.04%)  a.c:static: t [???]"
+100 (81.97%)  a.c:static: nodes [???]
+ 83 (68.03%)    nodes[]
+ 12 ( 9.84%)    nodes[].left (a.h:3)
+  5 ( 4.10%)    +5000
+ 15 (12.30%)  a.c:static: t [???]
+  7 ( 5.74%)  a.c:heap: main (a.c:9) [???]
+  7 ( 5.74%)    item.next (a.h:9, inferred)"
     quern convert --to=json data
-    same "$(grep -A 2 '"fields"' <<< "$output")" '"fields":[
+    same "$(grep -A 3 '"fields"' <<< "$output")" '"fields":[
+{"object":"heap: main (a.c:9)","object_file":"a.c","addr":8,"field":"item.next","file":"/src/a.h","line":9,"inferred":true},
 {"object":"static: nodes","object_file":"a.c","addr":0,"field":"nodes[].left","file":"/src/a.h","line":3},
 {"object":"static: nodes","object_file":"a.c","addr":32833,"field":"nodes[]","file":null,"line":0},'
     quern convert --to=csv data
+    [[ "$output" == *",0x8,item.next (inferred),7"* ]]
     same "$(tr -d '\r' <<< "$output" | head -n 3)" 'object,function_file,function,file,line,address,field,D1mr
 ,a.c,static: nodes,a.c,3,0x0,nodes[].left,10
 ,a.c,static: nodes,a.c,4,0x0,nodes[].left,2'
