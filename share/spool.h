@@ -504,7 +504,12 @@ struct spool_data_object {
     uint64_t blocks, bytes;                // that were allocated, in all
     uint64_t site[SPOOL_DATA_CALLERS_MAX]; // addresses of the calls, the innermost first
     uint64_t least, most;                  // bytes of the smallest and the largest block
-    uint64_t reserved[16];
+    // That are gone: freed, or memory that another block has got since.
+    uint64_t gone_blocks, gone_bytes;
+    uint64_t peak_blocks, peak_bytes;     // when it had most bytes
+    uint64_t missed_blocks, missed_bytes; // blocks with a miss, at its time
+    uint64_t cold;                        // misses that are the first one of a block in a line
+    uint64_t reserved[9];
 };
 
 // How often the address of a miss was `step` above that of the one before. A step that is not among
@@ -579,6 +584,7 @@ struct spool_data {
     uint32_t s_functions, functions_bytes; // see SPOOL_DATA_ALLOC
     uint64_t flows_used;                   // records
     uint64_t cells_used;                   // entries
+    uint64_t lines_lost;                   // misses for whose line there was no space to note it
 };
 
 // The program's own allocators, in s_functions: each a letter, numbers divided by colons, a blank,

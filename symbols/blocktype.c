@@ -108,7 +108,7 @@ static const char *assigned(const char *text, const char *call)
     return at - 1;
 }
 
-// The call of an allocator in C whose result is assigned as it is; NULL: none, or there are several.
+// The call of an allocator in C whose result is assigned as it is. NULL: none, or several.
 static const char *assignment(const char *text)
 {
     static const char *const names[] = { "malloc", "calloc",        "realloc",  "reallocarray",

@@ -15,8 +15,8 @@ struct blocktype {
     char name[256]; // as in "node"
 };
 
-// Of the call at b->site, which is in the unit. Its blocks may be one of the type, or many; or, if it
-// ends in an array without a bound, more. False: none is certain.
+// Of the call at b->site, which is in the unit. Its blocks may be one of the type, or many; or, if
+// it ends in an array without a bound, more. False: none is certain.
 bool blocktype_find(Dwarf_Die *unit, const struct symbols_block *b, struct blocktype *out);
 
 #endif

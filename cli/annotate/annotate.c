@@ -88,6 +88,7 @@ static void read_data(struct annotate *a)
     struct quern_part code, data;
 
     walks_read(&a->walks, a->p);
+    lifetimes_read(&a->blocks, a->p);
     fields_read(&a->fields, a->p);
     a->field_rows = fields_rows(&a->fields, a->p, &a->field_row_count);
     if (!a->data)
@@ -169,8 +170,8 @@ static void put_descs(const struct quern_part *part)
     bool curve = false;
 
     for (size_t i = 0; i < part->desc_count; i++) {
-        if (walks_are(part->desc[i]) || fields_are(part->desc[i])) // they are beside the objects
-            continue;
+        if (walks_are(part->desc[i]) || fields_are(part->desc[i]) || lifetimes_are(part->desc[i]))
+            continue; // they are beside the objects
         if (strncmp(part->desc[i], "Curve ", 6) != 0) {
             text_print(stdout, "%s\n", part->desc[i]);
         } else if (!curve) {
@@ -292,6 +293,7 @@ int cmd_annotate(int argc, char **argv)
     walks_free(&a.by_line);
     fields_rows_free(a.field_rows, a.field_row_count);
     fields_free(&a.fields);
+    lifetimes_free(&a.blocks);
     free(a.sums);
     free(a.row_of_func);
     free(a.opened);

@@ -12,6 +12,7 @@
 
 #include "cli/options/options.h"
 #include "cli/profiles/fields.h"
+#include "cli/profiles/lifetimes.h"
 #include "cli/profiles/table.h"
 #include "cli/profiles/walks.h"
 #include "quern/profile.h"
@@ -84,7 +85,8 @@ struct annotate {
     quern_count *opened;  // by function: inclusive costs with opened cycles; NULL: they are not
     struct walks walks;   // through the objects, of a profile of the data
     struct walks by_line; // of the lines, from --data
-    struct fields fields; // of the objects
+    struct lifetimes blocks; // of the objects; their fields
+    struct fields fields;
     struct fields_row *field_rows;
     size_t field_row_count;
     // The cycle with the highest self cost, where that is half of the program's: its functions.

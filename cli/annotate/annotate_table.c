@@ -383,6 +383,18 @@ static void put_walk(const struct annotate *a, uint32_t func)
     free(text);
 }
 
+static void put_blocks(const struct annotate *a, uint32_t func)
+{
+    const struct lifetime *b = lifetimes_find(&a->blocks, a->p, func);
+    char *text;
+
+    if (!b)
+        return;
+    text = lifetimes_text(b);
+    text_print(stdout, " [%s]", text);
+    free(text);
+}
+
 // ---- Fields of an object ----
 
 // At most so many; those that have so many percent of some event.
@@ -678,6 +690,7 @@ void annotate_functions(struct annotate *a)
         if (a->costs && a->inclusive && !a->opened && quern_costs_cycle(a->costs, r->func))
             printf(" (cycle %u)", quern_costs_cycle(a->costs, r->func));
         put_walk(a, r->func);
+        put_blocks(a, r->func);
         putchar('\n');
         put_fields(a, r);
         if (split)

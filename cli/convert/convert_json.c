@@ -10,6 +10,7 @@
 #include "cli/base/json.h"
 #include "cli/base/util.h"
 #include "cli/profiles/fields.h"
+#include "cli/profiles/lifetimes.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/walks.h"
 
@@ -140,6 +141,31 @@ static void put_walks(FILE *f, const struct convert *c)
     walks_free(&w);
 }
 
+// Its blocks of allocators over time.
+static void put_blocks(FILE *f, const struct convert *c)
+{
+    struct lifetimes l;
+
+    lifetimes_read(&l, c->p);
+    for (size_t i = 0; i < l.count; i++) {
+        const struct lifetime *b = &l.of[i];
+
+        fputs(i ? ",\n{" : ",\n\"blocks\":[\n{", f);
+        put_optional(f, "object", b->object);
+        putc(',', f);
+        put_optional(f, "object_file", b->file);
+        for (int k = 0; k < LIFETIMES_COUNTS; k++)
+            if (b->lost && k >= LIFETIMES_MISSED)
+                fprintf(f, ",\"%s\":null", lifetimes_names[k]);
+            else
+                fprintf(f, ",\"%s\":%llu", lifetimes_names[k], (unsigned long long)b->n[k]);
+        putc('}', f);
+    }
+    if (l.count)
+        putc(']', f);
+    lifetimes_free(&l);
+}
+
 // The names of the rows of its objects.
 static void put_fields(FILE *f, const struct convert *c)
 {
@@ -198,6 +224,7 @@ void convert_json(FILE *f, const struct convert *c)
     put_header(f, c);
     put_functions(f, c);
     put_walks(f, c);
+    put_blocks(f, c);
     put_fields(f, c);
     if (c->lines)
         put_lines(f, c);

@@ -17,6 +17,7 @@
 #include "engine/callgraph/functions.h"
 #include "engine/codecache/tcache.h"
 #include "engine/objects/cells.h"
+#include "engine/objects/lifetimes.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
@@ -175,9 +176,13 @@ static void settle_touches(const struct thread *t, u64 start, u64 end, u32 objec
         u32 to = inside ? object : w->object;
         struct spool_data_count *e = objtable_move(w->counter, w->object, to, w->l2, w->ll);
 
+        struct found block;
+
         if (inside) {
             w->object = object;
             w->start = start;
+            if (ranges_find(&blocks, w->addr, ~0ul, t->slot, &block))
+                lifetimes_missed(&block, w->addr);
         }
         walks_step(t, objtable_walk(e), w->addr);
         cells_count(w);
@@ -194,16 +199,6 @@ static void touches_in_no_block(const struct thread *t)
     objtable_unlock();
 }
 
-static void note_block(struct spool_data_object *o, u64 bytes)
-{
-    if (!o->blocks || o->least > bytes)
-        o->least = bytes;
-    if (o->most < bytes)
-        o->most = bytes;
-    o->blocks++;
-    o->bytes += bytes;
-}
-
 // time: since when it is there; 0: from now on.
 static void block_put(struct thread *t, u64 start, u64 bytes, u32 object, u64 time)
 {
@@ -212,10 +207,10 @@ static void block_put(struct thread *t, u64 start, u64 bytes, u32 object, u64 ti
     objtable_lock();
     now = objtable_tick();
     ranges_put(&blocks, start, end, object, time ? time : now, t->slot);
+    if (object)
+        lifetimes_block(objtable_at(object), bytes);
     if (time)
         settle_touches(t, start, end, object);
-    if (object)
-        note_block(objtable_at(object), bytes);
     objtable_unlock();
     objtable_stamp(t);
 }
@@ -247,9 +242,9 @@ static u32 object_here(struct thread *t, u64 site)
     return object;
 }
 
-u32 alloc_find(u64 addr, u64 at, u32 who, u64 *start)
+u32 alloc_find(u64 addr, u64 at, u32 who, struct found *out)
 {
-    return ranges_find(&blocks, addr, at, who, start);
+    return ranges_find(&blocks, addr, at, who, out);
 }
 
 void alloc_span(u64 addr, struct ranges_span *span)
@@ -437,6 +432,15 @@ void alloc_block(struct thread *t, u64 at, u64 start, u64 bytes)
         block_put(t, start, bytes, object_here(t, at), 0);
 }
 
+// @holds(objtable's lock)
+static void put_more(const struct thread *t, const struct ranges_range *block, u64 end)
+{
+    if (end <= block->end)
+        return;
+    ranges_put(&blocks, block->end, end, block->object, objtable_tick(), t->slot | RANGES_PART);
+    lifetimes_grown(objtable_at(block->object), end - block->end);
+}
+
 void alloc_resized(struct thread *t, u64 start, u64 bytes)
 {
     struct ranges_range in;
@@ -449,8 +453,7 @@ void alloc_resized(struct thread *t, u64 start, u64 bytes)
     if (known && start + bytes < in.end)
         ranges_clear(&blocks, start + bytes, in.end, objtable_tick());
     else if (known)
-        ranges_put(&blocks, in.end, start + bytes, in.object, objtable_tick(),
-                   t->slot | RANGES_PART);
+        put_more(t, &in, start + bytes);
     objtable_unlock();
     if (known)
         objtable_stamp(t);

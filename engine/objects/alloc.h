@@ -30,9 +30,9 @@ void alloc_cleared(struct thread *t, u64 start, u64 end); // all that is there
 // @holds(objtable's lock) @signal-safe
 bool alloc_missed(const struct thread *t, const struct cells_miss *miss);
 
-// The object of the block at addr as of a time, and where it begins (or RANGES_UNKNOWN); 0: there
-// is none. @holds(objtable's lock) @signal-safe
-u32 alloc_find(u64 addr, u64 at, u32 who, u64 *start);
+// The object of the block at addr as of a time; 0: there is none. @holds(objtable's lock)
+// @signal-safe
+u32 alloc_find(u64 addr, u64 at, u32 who, struct found *out);
 // As ranges_span(). @holds(objtable's lock) @signal-safe
 void alloc_span(u64 addr, struct ranges_span *span);
 

@@ -120,7 +120,7 @@ void cells_count(const struct cells_miss *miss)
     u32 counter = walks_first(miss->counter) + 1;
     struct spool_data_cell *c;
 
-    if (miss->start == RANGES_UNKNOWN || miss->start > miss->addr ||
+    if (miss->start == FOUND_UNKNOWN || miss->start > miss->addr ||
         !has_cells(object_at(miss->object)))
         return;
     if (miss->write)

@@ -10,7 +10,7 @@
 struct cells_miss {
     u64 addr;
     u32 counter, object;
-    u64 start; // of the object, or RANGES_UNKNOWN
+    u64 start; // of the object, or FOUND_UNKNOWN
     u8 l2, ll;
     bool write;
 };

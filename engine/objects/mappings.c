@@ -227,11 +227,15 @@ void mappings_moved(struct thread *t, u64 old, u64 old_end, u64 to, u64 to_end, 
     objtable_stamp(t);
 }
 
-u32 mappings_find(u64 addr, u64 at, u32 who, u64 *start)
+u32 mappings_find(u64 addr, u64 at, u32 who, struct found *out)
 {
     u32 module = ranges_find(&modules, addr, at, who, NULL);
 
-    return module ? statics_at(module, addr, start) : ranges_find(&regions, addr, at, who, start);
+    if (!module)
+        return ranges_find(&regions, addr, at, who, out);
+    *out = (struct found){ 0 };
+    out->object = statics_at(module, addr, &out->start);
+    return out->object;
 }
 
 void mappings_span(u64 addr, struct ranges_span *span)

@@ -34,9 +34,8 @@ void mappings_moved(struct thread *t, u64 old, u64 old_end, u64 to, u64 to_end, 
 // How often files have been mapped and memory unmapped: other functions may be there.
 extern u64 mappings_changes;
 
-// The object at addr as of a time, and where it begins (or RANGES_UNKNOWN). @holds(objtable's lock)
-// @signal-safe
-u32 mappings_find(u64 addr, u64 at, u32 who, u64 *start);
+// The object at addr as of a time; out: without `who`. @holds(objtable's lock) @signal-safe
+u32 mappings_find(u64 addr, u64 at, u32 who, struct found *out);
 // As ranges_span(). @holds(objtable's lock) @signal-safe
 void mappings_span(u64 addr, struct ranges_span *span);
 

@@ -7,6 +7,7 @@
 #include "engine/callgraph/frames.h"
 #include "engine/objects/alloc.h"
 #include "engine/objects/cells.h"
+#include "engine/objects/lifetimes.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/pages.h"
@@ -26,6 +27,7 @@ void objects_init(void)
     pages_init();
     ranges_init();
     cells_init();
+    lifetimes_init();
     mappings_init();
     alloc_init();
 }
@@ -39,37 +41,40 @@ void objects_thread_init(struct thread *t)
 }
 
 // *block: it is in one.
-static u32 look_up(const struct thread *t, u64 addr, u64 at, u64 *start, bool *block)
+static void look_up(const struct thread *t, u64 addr, u64 at, struct found *out, bool *block)
 {
     struct ranges_span span = { 0, ~0ul };
-    u32 object = alloc_find(addr, at, t->slot, start);
 
-    *block = object != 0;
-    if (!object)
-        object = mappings_find(addr, at, t->slot, start);
+    *block = alloc_find(addr, at, t->slot, out) != 0;
+    if (!*block)
+        mappings_find(addr, at, t->slot, out);
     if (pages_wants(addr, at)) {
         alloc_span(addr, &span);
         if (!*block)
             mappings_span(addr, &span);
-        pages_keep(addr, span.start, span.end, object, *start, *block);
+        pages_keep(addr, span.start, span.end, out, *block);
     }
-    return object;
 }
 
 // Apart, so that no initializer of it comes before the direction flag is cleared.
 static __attribute__((noinline)) void count(const struct thread *t, struct cells_miss *miss)
 {
     struct spool_data_count *c;
+    struct found found;
     bool waits = false, block;
     u64 at;
 
     objtable_lock();
     at = tb_config.recording ? t->objects_at : objtable_now();
-    if (!pages_find(miss->addr, at, &miss->object, &miss->start, &block))
-        miss->object = look_up(t, miss->addr, at, &miss->start, &block);
+    if (!pages_find(miss->addr, at, &found, &block))
+        look_up(t, miss->addr, at, &found, &block);
+    miss->object = found.object;
+    miss->start = block ? lifetimes_start(&found) : found.start;
     if (!block)
         waits = alloc_missed(t, miss);
     c = objtable_count(miss->counter, miss->object, miss->l2, miss->ll);
+    if (block)
+        lifetimes_missed(&found, miss->addr);
     if (!waits) {
         walks_step(t, objtable_walk(c), miss->addr);
         cells_count(miss);

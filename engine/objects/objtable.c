@@ -295,6 +295,8 @@ void objtable_zero(void)
         walks_zero(c);
     }
     cells_zero();
+    for (u32 i = 0; i < spool->data.objects_used && i < SPOOL_DATA_OBJECTS_MAX; i++)
+        objtable_at(i)->cold = 0;
 }
 
 void objtable_init(void)

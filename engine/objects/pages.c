@@ -13,7 +13,7 @@ enum state { PAGE_UNKNOWN, PAGE_SEVERAL, PAGE_OBJECT, PAGE_BLOCK };
 struct entry {
     u64 page, since;
     u64 changes; // of many pages, when the state was kept
-    u64 from;    // where the object begins
+    u64 from, born, end;
     u32 object, state;
 };
 
@@ -56,15 +56,14 @@ static bool is_known(const struct entry *e, u64 page)
     return e->page == page && e->changes == pages.changes && e->state != PAGE_UNKNOWN;
 }
 
-bool pages_find(u64 addr, u64 at, u32 *object, u64 *start, bool *block)
+bool pages_find(u64 addr, u64 at, struct found *out, bool *block)
 {
     const struct entry *e = entry_of(addr / PAGE_SIZE);
 
     if (!is_known(e, addr / PAGE_SIZE) || at < e->since || at < pages.since ||
         e->state == PAGE_SEVERAL)
         return false;
-    *object = e->object;
-    *start = e->from;
+    *out = (struct found){ e->object, e->from, e->end, e->born, NULL };
     *block = e->state == PAGE_BLOCK;
     return true;
 }
@@ -76,7 +75,7 @@ bool pages_wants(u64 addr, u64 at)
     return at >= e->since && at >= pages.since && !is_known(e, addr / PAGE_SIZE);
 }
 
-void pages_keep(u64 addr, u64 start, u64 end, u32 object, u64 from, bool block)
+void pages_keep(u64 addr, u64 start, u64 end, const struct found *found, bool block)
 {
     u64 page = addr / PAGE_SIZE;
     struct entry *e = entry_of(page);
@@ -84,7 +83,9 @@ void pages_keep(u64 addr, u64 start, u64 end, u32 object, u64 from, bool block)
 
     e->page = page;
     e->changes = pages.changes;
-    e->object = object;
-    e->from = from;
+    e->object = found->object;
+    e->from = found->start;
+    e->end = found->end;
+    e->born = found->born;
     e->state = !whole ? PAGE_SEVERAL : block ? PAGE_BLOCK : PAGE_OBJECT;
 }

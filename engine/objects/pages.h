@@ -5,18 +5,19 @@
 #define QUERN_ENGINE_PAGES_H
 
 #include "engine/base/types.h"
+#include "engine/objects/found.h"
 
 // Once, before ranges_init().
 void pages_init(void);
 // What is at [start, end) changes now.
 void pages_changed(u64 start, u64 end, u64 now);
-// The object at addr at a time, where it begins (or RANGES_UNKNOWN), and whether it is a block.
+// What is at addr at a time (without `who`), and whether it is a block.
 // False: it is not known. @signal-safe
-bool pages_find(u64 addr, u64 at, u32 *object, u64 *start, bool *block);
+bool pages_find(u64 addr, u64 at, struct found *out, bool *block);
 // Whether to tell it what the page of addr is in: a look-up as of that time has shown what is there
 // at present. @signal-safe
 bool pages_wants(u64 addr, u64 at);
-// addr is in the object, which begins at `from`, and so is all of [start, end). @signal-safe
-void pages_keep(u64 addr, u64 start, u64 end, u32 object, u64 from, bool block);
+// addr is in what was found, and so is all of [start, end). @signal-safe
+void pages_keep(u64 addr, u64 start, u64 end, const struct found *found, bool block);
 
 #endif

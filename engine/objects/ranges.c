@@ -72,9 +72,10 @@ struct gone {
     u64 start, end, born, died;
     u32 object, set;
     u32 next, before; // in its bucket, plus one
-    u32 bucket;
-    bool part; // as RANGES_PART
+    u32 bucket, who;
 };
+
+const struct ranges_watch *ranges_watch;
 
 static struct {
     struct gone *ring;
@@ -122,10 +123,16 @@ static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end,
 
     if (r->forgets)
         return;
-    if (gone.count++ >= RANGES_GONE)
+    if (gone.count++ >= RANGES_GONE) {
         gone_forget(g);
-    *g = (struct gone){ start, end, n->born, died, n->object, r->set, 0, 0, 0, false };
-    g->part = start != n->start || (n->who & RANGES_PART);
+        if (!g->set && ranges_watch)
+            ranges_watch->forgotten(g->start, g->end, g->born, g->who);
+    }
+    *g = (struct gone){ start, end, n->born, died, n->object, r->set, 0, 0, 0, n->who };
+    if (start != n->start)
+        g->who |= RANGES_PART;
+    if (!r->set && ranges_watch)
+        ranges_watch->gone(n->object, end - start, !(g->who & RANGES_PART));
     g->bucket = bucket_of(cell_of(start, level), level);
     g->next = gone.bucket[g->bucket];
     if (g->next)
@@ -136,13 +143,13 @@ static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end,
 
 // The last one that was added is the first: behind one that was gone by then there is none that was
 // not.
-static const struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, u64 at)
+static struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, u64 at)
 {
     u32 steps = 0;
 
     for (u32 i = gone.bucket[bucket]; i && i <= RANGES_GONE && steps < RANGES_GONE;
          i = gone.ring[i - 1].next, steps++) {
-        const struct gone *g = &gone.ring[i - 1];
+        struct gone *g = &gone.ring[i - 1];
 
         if (g->died <= at)
             break;
@@ -152,9 +159,9 @@ static const struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, 
     return NULL;
 }
 
-static const struct gone *gone_find(const struct ranges *r, u64 addr, u64 at)
+static struct gone *gone_find(const struct ranges *r, u64 addr, u64 at)
 {
-    const struct gone *g = NULL;
+    struct gone *g = NULL;
 
     for (u32 level = 0; level < RANGES_LEVELS && !g; level++) {
         u64 cell = cell_of(addr, level);
@@ -246,6 +253,12 @@ static void drop(struct ranges *r, u32 t, u64 end, u64 now)
     }
 }
 
+static void say_cut(const struct ranges *r, const struct node *n)
+{
+    if (!r->set && ranges_watch && !(n->who & RANGES_PART))
+        ranges_watch->cut(n->start, n->end, n->born);
+}
+
 // Takes [start, end) out of r, in two trees of what is before and after it.
 static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 *after)
 {
@@ -257,6 +270,7 @@ static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 
     last = last_of(*before);
     n = last ? node_at(last) : NULL;
     if (n && n->end > start) {
+        say_cut(r, n);
         gone_add(r, n, start, n->end < end ? n->end : end, now);
         if (n->end > end)
             merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
@@ -264,8 +278,10 @@ static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 
     }
     last = last_of(middle);
     n = last ? node_at(last) : NULL;
-    if (n && n->end > end)
+    if (n && n->end > end) {
+        say_cut(r, n);
         merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
+    }
     drop(r, middle, end, now);
 }
 
@@ -314,6 +330,8 @@ void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 w
         return;
     if (!r->forgets)
         pages_changed(start, end, now);
+    if ((end - 1) / RANGES_LINE - start / RANGES_LINE >= RANGES_LINES)
+        who |= RANGES_LARGE;
     last = below(r, end - 1);
     if (!last || node_at(last)->end <= start) {
         before = node_new(start, end, now, object, who);
@@ -347,7 +365,8 @@ bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out)
 
     if (!t || n->end <= addr)
         return false;
-    *out = (struct ranges_range){ n->start, n->end, n->born, n->object, n->who };
+    *out = (struct ranges_range){ n->start, n->end, n->born, n->object,
+                                  n->who & (RANGES_NOBODY | RANGES_PART) };
     return true;
 }
 
@@ -388,25 +407,32 @@ void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span)
     }
 }
 
-static u32 found(u32 object, u64 begins, bool part, u64 *start)
+static u32 found(struct found *out, u32 object, u64 start, u64 end, u64 born, u32 *who)
 {
-    if (start)
-        *start = part ? RANGES_UNKNOWN : begins;
+    if (out)
+        *out = (struct found){ object, *who & RANGES_PART ? FOUND_UNKNOWN : start, end, born, who };
     return object;
 }
 
-u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, u64 *start)
+static u32 found_node(struct found *out, struct node *n)
 {
-    struct ranges_range now;
-    const struct gone *g;
-    bool live = ranges_now(r, addr, &now), part = live && (now.who & RANGES_PART);
+    return found(out, n->object, n->start, n->end, n->born, &n->who);
+}
 
-    if (live && now.born <= at)
-        return found(now.object, now.start, part, start);
+u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, struct found *out)
+{
+    u32 i = below(r, addr);
+    struct node *n = i && node_at(i)->end > addr ? node_at(i) : NULL;
+    struct gone *g;
+
+    if (n && n->born <= at)
+        return found_node(out, n);
     g = gone_find(r, addr, at);
     if (g)
-        return found(g->object, g->start, g->part, start);
-    if (live && (now.who & ~RANGES_PART) != who)
-        return found(now.object, now.start, part, start);
-    return found(0, 0, true, start);
+        return found(out, g->object, g->start, g->end, g->born, &g->who);
+    if (n && (n->who & RANGES_NOBODY) != who)
+        return found_node(out, n);
+    if (out)
+        *out = (struct found){ .start = FOUND_UNKNOWN };
+    return 0;
 }

@@ -11,19 +11,27 @@
 #define QUERN_ENGINE_RANGES_H
 
 #include "engine/base/types.h"
+#include "engine/objects/found.h"
 
 // A record buffer has 64 Ki words and a thread four of them; what frees a block and calls for it
 // records six words or more.
 #define RANGES_GONE 0x20000u
 
-// Bits of `who`: it does not begin where its object does; nobody made it.
-#define RANGES_PART   0x40000000u
-#define RANGES_NOBODY 0x3fffffffu
+// Bits of `who`: the number of a thread, or nobody made it; it does not begin where its object
+// does.
+#define RANGES_NOBODY 0xffffu
+#define RANGES_PART   0x10000u
+// A range has a bit for each of its lines of 64 bytes, by their number modulo RANGES_LINES, which
+// its user sets (lifetimes.c); pieces of it keep them. A large one had more lines, and has none.
+#define RANGES_LARGE     0x20000u
+#define RANGES_LINES     14u
+#define RANGES_LINE      64u
+#define RANGES_LINES_BIT 18u
 
 struct ranges_range {
     u64 start, end;
     u64 born;
-    u32 object, who;
+    u32 object, who; // without the bits of lines, and RANGES_LARGE
 };
 
 #define RANGES_LEVELS 13u // of what is gone, by size: up to 256 bytes, 4 KiB, 64 KiB, ...
@@ -63,9 +71,17 @@ bool ranges_next(const struct ranges *r, u64 addr, struct ranges_range *out);
 // @signal-safe
 void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span);
 // The object at addr at a time of the thread `who`. If there was none then: the present one, if
-// another thread has made it, because a thread's time says little about others. 0: none. *start:
-// where the object begins; RANGES_UNKNOWN: not known; may be NULL. @signal-safe
-#define RANGES_UNKNOWN (~0ul)
-u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, u64 *start);
+// another thread has made it, because a thread's time says little about others. 0: none. out: may
+// be NULL. @signal-safe
+u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, struct found *out);
+
+// A range, or a piece of one, is gone; the memory of those that are gone has forgotten it. Only of
+// set 0. NULL: nobody wants to know.
+struct ranges_watch {
+    void (*gone)(u32 object, u64 bytes, bool begins); // begins: with its object's beginning
+    void (*cut)(u64 start, u64 end, u64 born);        // of one with its beginning a part stays
+    void (*forgotten)(u64 start, u64 end, u64 born, u32 who);
+};
+extern const struct ranges_watch *ranges_watch;
 
 #endif

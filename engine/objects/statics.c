@@ -381,7 +381,7 @@ u32 statics_at(u32 module, u64 addr, u64 *start)
     const struct module *m;
     struct symbol *s;
 
-    *start = RANGES_UNKNOWN;
+    *start = FOUND_UNKNOWN;
     if (!module || module > all.count)
         return 0;
     m = all.module[module];

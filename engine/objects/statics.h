@@ -21,7 +21,7 @@ u64 statics_tls_bytes(void);
 bool statics_tls(u32 i, u64 *below, u64 *size, u32 *object);
 
 // The object at an address of a module, and where it begins if it is a symbol's, else
-// RANGES_UNKNOWN. @holds(objtable's lock) @signal-safe
+// FOUND_UNKNOWN. @holds(objtable's lock) @signal-safe
 u32 statics_at(u32 module, u64 addr, u64 *start);
 // Makes the span smaller: addresses around addr that are in the same object. @holds(objtable's
 // lock) @signal-safe

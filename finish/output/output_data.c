@@ -411,6 +411,57 @@ static uint64_t add_rest(struct data *o, const struct finish_totals *totals)
     return bad;
 }
 
+// ---- Blocks over time ----
+
+static int compare_lines(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+// "Blocks: ...": the counts of docs/format.md, the object and its file. lost: lines of blocks for
+// which there was no space, so what depends on them is not known.
+static char *blocks_line(struct data *o, const struct spool_data_object *b, bool lost)
+{
+    const uint64_t n[] = { b->blocks,        b->bytes,        b->gone_blocks,
+                           b->gone_bytes,    b->peak_blocks,  b->peak_bytes,
+                           b->missed_blocks, b->missed_bytes, b->cold };
+    struct quern_site at = { .file = QUERN_NONE };
+    uint32_t module;
+    char *name = name_of(o, b, &at, &module), *plain = spool_file_line(name), *line = xstrdup("");
+
+    for (size_t i = 0; i < sizeof(n) / sizeof(*n); i++) {
+        char *more = lost && i > 5 ? xasprintf("%s-\t", line)
+                                   : xasprintf("%s%llu\t", line, (unsigned long long)n[i]);
+
+        free(line);
+        line = more;
+    }
+    append(&line, plain);
+    append(&line, "\t");
+    append(&line, quern_profile_str(o->p, at.file));
+    free(plain);
+    free(name);
+    return line;
+}
+
+// Also those of objects without a miss.
+static void put_blocks(struct data *o)
+{
+    char **line = xcalloc(o->file.objects + 1, sizeof(*line));
+    bool lost = o->s->h->data.lines_lost != 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->file.objects; i++)
+        if (o->file.object[i].kind == SPOOL_DATA_HEAP && o->file.object[i].blocks)
+            line[n++] = blocks_line(o, &o->file.object[i], lost);
+    qsort(line, n, sizeof(*line), compare_lines);
+    for (size_t i = 0; i < n; i++) {
+        must(o, quern_profile_add_desc(o->p, "Blocks", line[i]));
+        free(line[i]);
+    }
+    free(line);
+}
+
 static void put_header(struct data *o)
 {
     const char *cmd = spool_file_text(o->s, o->s->h->s_cmd), *names[EVENTS];
@@ -453,6 +504,7 @@ static int write_all(struct data *o, const struct finish_totals *totals, const c
             bad++;
     }
     bad += add_objects(o);
+    put_blocks(o);
     bad += add_rest(o, totals);
     must(o, output_walks_put(o->walks, o->p));
     if (bad)

@@ -11,7 +11,7 @@ int parts_add(struct quern_profile *p);
 // Adds a "KEY: VALUE" of len bytes to the last part: 0, or -ENOMEM.
 int parts_add_desc(struct quern_profile *p, const char *text, size_t len);
 // Removes from the first part what holds for a single process alone, and is no count that could be
-// summed: "Curve ..." (quern run --curve=yes), walks (--data=yes).
+// summed: "Curve ..." (quern run --curve=yes), walks and blocks (--data=yes).
 void parts_sum_desc(struct quern_profile *p);
 // Whether the first part begins like a Cachegrind file, with a "desc:" or "cmd:" line.
 bool parts_have_description(const struct quern_profile *p);

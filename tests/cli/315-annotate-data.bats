@@ -129,3 +129,32 @@ positions: instr line\n\nfl=a.c\nfn=f\n1 1 1\n' > bad
     quern convert --to=json bad
     [[ "$output" != *'"fields"'* ]]
 }
+
+@test "blocks over time" {
+    # of two sites of one name, whose counts are summed; and of one whose misses could not be noted
+    printf '# callgrind format\nversion: 1\npid: 7
+desc: Functions: objects of the data
+desc: Blocks: 1200\t76800\t1100\t70400\t300\t19200\t1000\t64000\t1500\theap: main (a.c:5)\ta.c
+desc: Blocks: 1\t64\t0\t0\t1\t64\t1\t64\t1\theap: main (a.c:5)\ta.c
+desc: Blocks: 1\t4096\t0\t0\t1\t4096\t-\t-\t-\theap: f (a.c:9)\ta.c
+positions: line\nevents: D1mr\n\nfl=a.c\nfn=heap: main (a.c:5)\n5 90\nfn=heap: f (a.c:9)\n9 10\nsummary: 100\n' > data
+    quern annotate --auto=no data
+    [ "$status" = 0 ]
+    same "$messages" ""
+    [[ "$output" != *Blocks* ]]
+    same "$(grep 'a.c:' <<< "$output")" "\
+90 (90.00%)  a.c:heap: main (a.c:5) [???] [1,201 blocks, 76,864 bytes; at most 19,264 bytes; 200 never missed; 1,501 misses cold]
+10 (10.00%)  a.c:heap: f (a.c:9) [???] [1 block, 4,096 bytes; at most 4,096 bytes]"
+    quern convert --to=json data
+    same "$(grep -A 2 '"blocks":\[' <<< "$output")" '"blocks":[
+{"object":"heap: f (a.c:9)","object_file":"a.c","blocks":1,"bytes":4096,"gone_blocks":0,"gone_bytes":0,"peak_blocks":1,"peak_bytes":4096,"missed_blocks":null,"missed_bytes":null,"cold":null},
+{"object":"heap: main (a.c:5)","object_file":"a.c","blocks":1201,"bytes":76864,"gone_blocks":1100,"gone_bytes":70400,"peak_blocks":301,"peak_bytes":19264,"missed_blocks":1001,"missed_bytes":64064,"cold":1501}],'
+    # a column that is no number, or missing; of several processes
+    printf '# callgrind format\nversion: 1\nevents: D1mr\ndesc: Blocks: 1\tx\t0\t0\t1\t64\t1\t64\t1\tf\tg
+desc: Blocks: 1\t2\t0\t0\t1\t64\t1\t64\t1\tf\ndesc: Blocks: -\t2\t0\t0\t1\t64\t1\t64\t1\tf\tg\n\nfl=a.c\nfn=f\n1 1\n' > bad
+    quern annotate --auto=no bad
+    [ "$status" = 0 ]
+    [[ "$output" != *block* ]]
+    quern convert --to=json data data
+    [[ "$output" != *'"blocks"'* ]]
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Types of allocated blocks where the line of the allocation says so, and offsets where it does not.
+// Types of allocated blocks where the line of the allocation says so, and offsets elsewhere.
 //
 // D1 has 64 lines, LL 4096. Every block begins a line that was never referenced before; each is
 // referenced once in each of its lines that is named here, so each reference misses D1 and LL.
@@ -17,7 +17,8 @@
 // open: 90 blocks of 128 bytes, of a type of 16 that ends in an array without a bound.
 //= 0 90 0 90 heap: open < run
 //* 0 90 0 90 heap: open < run > text_type.at[] (inferred)
-// get: it returns void *, so its caller's type is not looked for; 80 blocks of 128 bytes, offset 76.
+// get: it returns void *, so its caller's type is not looked for; 80 blocks of 128 bytes, 76 of
+// each is written.
 //= 0 80 0 80 heap: get < wrapped
 //* 0 80 0 80 heap: get < wrapped > +72
 // sizes: 70 blocks of 64, 128, ... bytes; offsets in them say nothing.

@@ -19,6 +19,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/objects/alloc.h"
 #include "engine/objects/cells.h"
+#include "engine/objects/lifetimes.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
@@ -157,6 +158,32 @@ struct spool_data_count *objtable_move(u32 counter, u32 from, u32 to, u32 l2, u3
     moved.times++;
     entry.object = to;
     return &entry;
+}
+
+static u32 missed;
+
+void lifetimes_init(void) {}
+
+void lifetimes_block(struct spool_data_object *o, u64 bytes)
+{
+    o->blocks++;
+    o->bytes += bytes;
+}
+
+void lifetimes_grown(struct spool_data_object *o, u64 bytes)
+{
+    o->bytes += bytes;
+}
+
+void lifetimes_missed(const struct found *block, u64 addr)
+{
+    assert_in_range(addr, block->start, block->end - 1);
+    missed++;
+}
+
+u64 lifetimes_start(const struct found *block)
+{
+    return block->start;
 }
 
 static struct cells_miss in_cell;
@@ -425,11 +452,11 @@ static void requests(void **state)
 
 // ---- Mappings ----
 
-static u64 begins;
+static struct found found;
 
 static u32 map(u64 addr)
 {
-    return mappings_find(addr, now, 0, &begins);
+    return mappings_find(addr, now, 0, &found);
 }
 
 static void mappings(void **state)
@@ -548,7 +575,7 @@ static void touched(void **state)
     // without records
     tb_config.recording = false;
     objects_thread_init(&alone);
-    in_cells = 0;
+    in_cells = missed = 0;
     objects_missed(&alone, 0x74000, 1, 0, 1); // before the call
     enter(&alone, "calloc", 200, 0x90000, 10, 64, 0);
     objects_missed(&alone, 0x74000, 1, 0, 1);
@@ -564,6 +591,7 @@ static void touched(void **state)
     assert_int_equal(moved.from, 0);
     assert_int_equal(moved.to, 0);
     assert_int_equal(moved.ll, 1);
+    assert_int_equal(missed, 2);   // in another block, and in this one
     assert_int_equal(in_cells, 4); // before the call, in another block; then these
     assert_int_equal(in_cell.addr, 0x74000 + 640);
     assert_int_equal(in_cell.object, 0);

@@ -13,6 +13,7 @@
 #include "engine/base/layout.h"
 #include "engine/callgraph/frames.h"
 #include "engine/objects/cells.h"
+#include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
@@ -183,7 +184,7 @@ static void cells(void **state)
     // of a stack no beginning is known; an address before the beginning is none
     miss_at(objtable_get(&stack, NULL), 8, 0);
     cells_count(&(struct cells_miss){ .addr = 5, .start = 6, .object = page });
-    cells_count(&(struct cells_miss){ .addr = 5, .start = RANGES_UNKNOWN, .object = page });
+    cells_count(&(struct cells_miss){ .addr = 5, .start = FOUND_UNKNOWN, .object = page });
     assert_int_equal(header.data.cells_used, used + 3);
     // zeroed: what comes then has nothing to do with what was
     objtable_zero();

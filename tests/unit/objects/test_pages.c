@@ -9,21 +9,23 @@
 #include <cmocka.h>
 
 #include "engine/objects/pages.h"
+#include "engine/objects/ranges.h"
 
 #define AT 0x5000000ul
 
-static u32 object;
-static u64 begins;
+static struct found found;
 static bool block;
 
 static bool finds(u64 addr, u64 at)
 {
-    return pages_find(addr, at, &object, &begins, &block);
+    return pages_find(addr, at, &found, &block);
 }
 
 static void keep(u64 addr, u64 start, u64 end, u32 of)
 {
-    pages_keep(addr, start, end, of, start - 64, of == 7);
+    struct found what = { of, start - 64, end, 5, NULL };
+
+    pages_keep(addr, start, end, &what, of == 7);
 }
 
 static void one_page(void **state)
@@ -35,8 +37,9 @@ static void one_page(void **state)
     assert_true(pages_wants(AT, 10));
     keep(AT + 5, AT, AT + 0x3000, 7);
     assert_true(finds(AT + 4095, 10));
-    assert_int_equal(object, 7);
-    assert_int_equal(begins, AT - 64);
+    assert_int_equal(found.object, 7);
+    assert_int_equal(found.start, AT - 64);
+    assert_int_equal(found.born, 5);
     assert_true(block);
     assert_true(finds(AT, 1000));
     assert_false(finds(AT, 9));

@@ -128,7 +128,7 @@ static void cut(void **state)
 {
     static struct ranges r = { .set = 21 };
     struct ranges_range in;
-    u64 start;
+    struct found found;
 
     (void)state;
     ranges_put(&r, 0x1000, 0x9000, 3, 10, 4);
@@ -148,15 +148,15 @@ static void cut(void **state)
     assert_false(ranges_now(&r, 0xfff, &in));
     ranges_put(&r, 0x5000, 0x5000, 9, 12, 4); // empty: nothing
     assert_int_equal(ranges_find(&r, 0x5000, 12, 4, NULL), 3);
-    assert_int_equal(ranges_find(&r, 0x2fff, 12, 4, &start), 3);
-    assert_int_equal(start, 0x1000);
-    assert_int_equal(ranges_find(&r, 0x5000, 12, 4, &start), 3);
-    assert_int_equal(start, RANGES_UNKNOWN);
-    assert_int_equal(ranges_find(&r, 0x3000, 10, 4, &start), 3); // as of then: a piece that is gone
-    assert_int_equal(start, RANGES_UNKNOWN);
+    assert_int_equal(ranges_find(&r, 0x2fff, 12, 4, &found), 3);
+    assert_int_equal(found.start, 0x1000);
+    assert_int_equal(ranges_find(&r, 0x5000, 12, 4, &found), 3);
+    assert_int_equal(found.start, FOUND_UNKNOWN);
+    assert_int_equal(ranges_find(&r, 0x3000, 10, 4, &found), 3); // as of then: a piece that is gone
+    assert_int_equal(found.start, FOUND_UNKNOWN);
     ranges_clear(&r, 0x1000, 0x3000, 13);
-    assert_int_equal(ranges_find(&r, 0x1800, 12, 4, &start), 3); // gone, from its beginning
-    assert_int_equal(start, 0x1000);
+    assert_int_equal(ranges_find(&r, 0x1800, 12, 4, &found), 3); // gone, from its beginning
+    assert_int_equal(found.start, 0x1000);
 }
 
 // The ring holds RANGES_GONE: the oldest is forgotten, the others are not.

@@ -101,7 +101,7 @@ static void symbols(void **state)
     assert_int_equal(objects[section].kind, SPOOL_DATA_SECTION);
     section = statics_at(module, low, &begins);
     assert_string_equal(names[section], "headers");
-    assert_int_equal(begins, RANGES_UNKNOWN);
+    assert_int_equal(begins, FOUND_UNKNOWN);
     assert_int_equal(constant[0], 'a');
 }
 
