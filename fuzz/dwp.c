@@ -69,13 +69,16 @@ static void ask(Dwarf_Die *unit)
 
     for (unsigned i = 0; i < sizeof(size) / sizeof(*size); i++) {
         struct symbols_field field[ADDRESSES * SETS] = { 0 };
-        struct fields f = {
-            .field = field, .count = ADDRESSES * SETS, .open = ADDRESSES * SETS, .file = file_of
-        };
+        struct fields f = { .field = field,
+                            .count = ADDRESSES * SETS,
+                            .open = ADDRESSES * SETS,
+                            .open_inner = ADDRESSES * SETS,
+                            .file = file_of };
 
         for (unsigned k = 0; k < ADDRESSES * SETS; k++) {
             field[k].start = 0x1000 + k / SETS * 16;
             field[k].size = size[i];
+            field[k].inner = true;
             field[k].low = set[k % SETS][0];
             field[k].high = set[k % SETS][1];
             field[k].step = set[k % SETS][2];

@@ -565,6 +565,7 @@ static void variable(struct fields *f, Dwarf_Die *die)
         f->field[i].own_file = file;
         f->field[i].own_line = line;
         f->open--;
+        f->open_inner -= f->field[i].inner;
         s = begin(&f->field[i], die, &type, f->field[i].size);
         if (append(&s, name))
             answer(f, &f->field[i], &s);
@@ -595,7 +596,7 @@ static void walk(struct fields *f, Dwarf_Die *parent, bool deep, unsigned depth)
             break;
         default: break;
         }
-    } while (f->open && dwarf_siblingof(&die, &die) == 0);
+    } while ((deep ? f->open_inner : f->open) && dwarf_siblingof(&die, &die) == 0);
 }
 
 void fields_unit(struct fields *f, Dwarf_Die *unit, bool deep)

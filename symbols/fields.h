@@ -15,7 +15,8 @@
 struct fields {
     struct symbols_field *field; // by `local`, then by start
     size_t count;
-    size_t open; // those without an answer
+    size_t open; // those without an answer; of these, inner ones
+    size_t open_inner;
     // The file whose number an attribute of the die gives.
     uint32_t (*file)(void *ctx, Dwarf_Die *die, unsigned attribute);
     void *ctx;

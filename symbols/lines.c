@@ -676,10 +676,13 @@ void lines_fields(struct lines *l, struct symbols_field *field, size_t n)
     uint8_t type;
     Dwarf_Die die;
 
+    for (size_t i = 0; i < n; i++)
+        f.open_inner += field[i].inner;
     for (int deep = 0; deep < 2; deep++) {
         Dwarf_CU *cu = NULL;
 
-        while (f.open && dwarf_get_units(l->dwarf, cu, &cu, &version, &type, &die, NULL) == 0) {
+        while ((deep ? f.open_inner : f.open) &&
+               dwarf_get_units(l->dwarf, cu, &cu, &version, &type, &die, NULL) == 0) {
             if (type != DW_UT_compile && type != DW_UT_skeleton)
                 continue;
             die = with_functions(l, die);

@@ -93,6 +93,7 @@ void symbols_save(struct symbols *s);
 struct symbols_field {
     uint64_t start, size; // of its symbol, link-time
     bool local;           // thread-local: start is that within the variables of its module
+    bool inner;           // it may be a static of a function: these take longest to find
     uint64_t low, high, step;
     // The answer. path: the member that all of them are in, "nodes[].left", to be freed; NULL: it
     // is not known. whole: they are in several, and this is what has all of them.

@@ -13,7 +13,10 @@
 #include "cli/base/util.h"
 #include "finish/output/output.h"
 
-#define OUTPUT_BLOCKS_LEAST 1000u // of so many misses, one and more are asked for the type
+// Of so many misses, one and more of an object are worth a look at its type; for a variable of a
+// library it needs so many misses. Even /bin/true misses in a few of the C library, whose debug
+// information takes 0.16 s (docs/design/092-fields.md).
+#define TYPES_LEAST 1000u
 
 #define CELL 8u // bytes; from SPOOL_DATA_EXACT on SPOOL_DATA_PIECE
 
@@ -72,6 +75,12 @@ static bool is_variable(const struct spool_data_object *o)
     return o->kind == SPOOL_DATA_STATIC || (o->kind == SPOOL_DATA_TLS && o->name);
 }
 
+// As compilers name statics of functions: "table.0", "_ZZ1fvE5table".
+static bool is_inner(const char *name)
+{
+    return name && (strchr(name, '.') || strncmp(name, "_ZZ", 3) == 0);
+}
+
 static struct asked question(const struct spool_data_file *d, const struct spool_data_cell *c)
 {
     const struct spool_data_object *o = &d->object[c->object];
@@ -82,6 +91,7 @@ static struct asked question(const struct spool_data_file *d, const struct spool
         .q = { .start = o->start,
                .size = o->size,
                .local = o->kind == SPOOL_DATA_TLS,
+               .inner = is_inner(spool_data_name(d, o->name)),
                .low = c->low,
                .high = c->high,
                .step = c->step },
@@ -251,16 +261,34 @@ static uint64_t misses_of(const struct spool_data_cell *c, size_t n)
     return misses;
 }
 
-// The cells of one object of blocks. Whose misses are few is not worth a search for its type.
+static void add_untyped(struct output_fields *f, const struct spool_data_file *d, size_t first,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        add(f, d, &d->cell[first + i], NULL);
+}
+
+static bool is_dear(const struct spool_data_file *d, const struct spool_data_cell *c, size_t n,
+                    uint64_t all, const struct places *places)
+{
+    const struct spool_data_object *o = &d->object[c->object];
+    const char *program = spool_file_text(places->s, places->s->h->s_program);
+    const char *module = spool_data_name(d, o->module);
+    uint64_t misses = misses_of(c, n);
+
+    return misses >= all / TYPES_LEAST && (!is_variable(o) || misses >= TYPES_LEAST ||
+                                           (program && module && strcmp(program, module) == 0));
+}
+
+// The cells of one object of blocks.
 static void add_blocks(struct output_fields *f, const struct spool_data_file *d, size_t first,
-                       size_t n, uint64_t all, struct places *places)
+                       size_t n, struct places *places)
 {
     struct asked *asked = xcalloc(n + 1, sizeof(*asked));
 
     for (size_t i = 0; i < n; i++)
         asked[i] = question(d, &d->cell[first + i]);
-    if (misses_of(&d->cell[first], n) >= all / OUTPUT_BLOCKS_LEAST)
-        ask_block(&d->object[d->cell[first].object], asked, n, places);
+    ask_block(&d->object[d->cell[first].object], asked, n, places);
     for (size_t i = 0; i < n; i++)
         add(f, d, &d->cell[first + i], &asked[i].q);
     free(asked);
@@ -279,11 +307,13 @@ void output_fields_find(struct output_fields *f, const struct spool_data_file *d
         for (count = 1; i + count < d->cells && d->cell[i + count].object == d->cell[i].object;
              count++)
             ;
-        if (is_variable(&d->object[d->cell[i].object]))
+        if (!is_dear(d, &d->cell[i], count, all, places))
+            add_untyped(f, d, i, count);
+        else if (is_variable(&d->object[d->cell[i].object]))
             for (size_t k = 0; k < count; k++)
                 asked[n++] = question(d, &d->cell[i + k]);
         else
-            add_blocks(f, d, i, count, all, places);
+            add_blocks(f, d, i, count, places);
     }
     ask(asked, n, d, places);
     for (size_t i = 0; i < n; i++) {
