@@ -20,6 +20,7 @@
 
 #include "share/core.h"
 #include "share/cpu.h"
+#include "share/moduli.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
 #define SPOOL_VERSION 15u
@@ -543,7 +544,8 @@ struct spool_data_count {
 // Misses of an instruction in a part of an object: at one offset from its beginning, if that is
 // below SPOOL_DATA_EXACT; in one piece of SPOOL_DATA_PIECE bytes, up to SPOOL_DATA_PIECES; else in
 // all of the object. Of the offsets it has the least, the greatest and the greatest common divisor
-// of their differences: so it follows which member of an array's elements they were of.
+// of their differences: so it follows which member of an array's elements they were of. A cell of
+// all of the object also has which remainders the numbers of their words have (moduli.h).
 struct spool_data_cell {
     uint32_t counter; // the first one of the instruction, plus one; with SPOOL_DATA_CELL_WRITE
     uint32_t object;
@@ -551,6 +553,7 @@ struct spool_data_cell {
     uint64_t step;      // all others are multiples of it away; 0: there are no others
     uint64_t low, high; // the least and the greatest
     uint64_t l1, l2, ll;
+    uint64_t words[MODULI_COUNT]; // bits; 0: not of all of the object
 };
 
 #define SPOOL_DATA_CELL_WRITE 0x80000000u
@@ -962,7 +965,7 @@ _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_held) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
 _Static_assert(sizeof(struct spool_data_object) == 256 && sizeof(struct spool_data_count) == 128 &&
-                   sizeof(struct spool_data_flow) == 32 && sizeof(struct spool_data_cell) == 64,
+                   sizeof(struct spool_data_flow) == 32 && sizeof(struct spool_data_cell) == 128,
                "arrays in the data area");
 _Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SPOOL_DATA_OFF &&
                    SPOOL_DATA_OFF + SPOOL_DATA_SIZE <= SPOOL_STACKS_OFF &&

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/moduli.h"
 #include "symbols/memory.h"
 
 enum {
@@ -150,6 +151,7 @@ struct search {
     uint64_t size;            // that `type` has there
     Dwarf_Die type, declared; // declared: the member or variable that has the type
     bool whole;               // several members
+    const uint64_t *words;    // of symbols_field, until an element is entered
     int steps;                // that are left
     char path[PATH_MAX_];
     size_t length;
@@ -364,6 +366,37 @@ static enum next search_members(struct search *s)
     return SEARCH_ENDS;
 }
 
+// By the remainders of words: if the size of an element divides one of their moduli.
+static bool enter_by_words(struct search *s, uint64_t stride)
+{
+#define MODULUS(i, modulus) [i] = (modulus),
+    static const unsigned moduli[MODULI_COUNT] = { MODULI(MODULUS) };
+#undef MODULUS
+    uint64_t low = stride, high = 0, step = 0;
+    size_t k = 0;
+
+    while (k < MODULI_COUNT && moduli[k] * 4 % stride)
+        k++;
+    if (!s->words || s->step % 4 || k == MODULI_COUNT)
+        return false;
+    for (unsigned word = 0; word < moduli[k]; word++) {
+        // The array begins at s->offset, where the set's offsets begin to count.
+        uint64_t at = (word * 4 + (s->low + s->offset) % 4 + stride - s->offset % stride) % stride;
+
+        if (!(s->words[k] >> word & 1))
+            continue;
+        step = low < stride ? divisor(at > low ? at - low : low - at, step) : 0;
+        low = at < low ? at : low;
+        high = at > high ? at : high;
+    }
+    if (low > high)
+        return false;
+    s->low = low;
+    s->high = high;
+    s->step = step;
+    return true;
+}
+
 // The offsets within an element that the set may have.
 static void enter_element(struct search *s, uint64_t stride, const Dwarf_Die *type)
 {
@@ -375,12 +408,13 @@ static void enter_element(struct search *s, uint64_t stride, const Dwarf_Die *ty
     } else if (s->step && s->step % stride == 0) {
         s->low = s->high = s->low % stride;
         s->step = 0;
-    } else {
+    } else if (!enter_by_words(s, stride)) {
         apart = divisor(stride, s->step);
         s->low %= apart;
         s->high = stride - apart + s->low;
         s->step = apart;
     }
+    s->words = NULL;
     enter(s, 0, stride, type);
 }
 
@@ -430,7 +464,8 @@ static void end_path(struct search *s)
 static struct search begin(const struct symbols_field *q, const Dwarf_Die *declared,
                            const Dwarf_Die *type, uint64_t size)
 {
-    return (struct search){ .low = q->low,
+    return (struct search){ .words = q->words,
+                            .low = q->low,
                             .high = q->high,
                             .step = q->step,
                             .size = size,

@@ -8,6 +8,7 @@
 #include "engine/objects/cells.h"
 
 #include "engine/base/heap.h"
+#include "engine/base/nolibc.h"
 #include "engine/objects/ranges.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/spooler.h"
@@ -115,8 +116,18 @@ static void widen(struct spool_data_cell *c, u64 offset)
         c->step = divisor(away, c->step);
 }
 
+static void note_words(struct spool_data_cell *c, u64 offset)
+{
+    u64 word = offset / 4;
+
+#define NOTE(i, modulus) c->words[i] |= 1ul << (word % (modulus));
+    MODULI(NOTE)
+#undef NOTE
+}
+
 void cells_count(const struct cells_miss *miss)
 {
+    u64 offset = miss->addr - miss->start;
     u32 counter = walks_first(miss->counter) + 1;
     struct spool_data_cell *c;
 
@@ -125,13 +136,15 @@ void cells_count(const struct cells_miss *miss)
         return;
     if (miss->write)
         counter |= SPOOL_DATA_CELL_WRITE;
-    c = cell_of(counter, miss->object, miss->addr - miss->start);
+    c = cell_of(counter, miss->object, offset);
     if (!c)
         return;
     if (c->l1)
-        widen(c, miss->addr - miss->start);
+        widen(c, offset);
     else
-        c->first = c->low = c->high = miss->addr - miss->start; // it may have been zeroed
+        c->first = c->low = c->high = offset; // it may have been zeroed
+    if (key_of_cell(c) == WHOLE)
+        note_words(c, offset);
     c->l1++;
     c->l2 += miss->l2;
     c->ll += miss->ll;
@@ -143,5 +156,6 @@ void cells_zero(void)
         struct spool_data_cell *c = cell_at((u32)i);
 
         c->l1 = c->l2 = c->ll = c->step = 0;
+        memset(c->words, 0, sizeof(c->words));
     }
 }

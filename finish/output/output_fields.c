@@ -94,7 +94,8 @@ static struct asked question(const struct spool_data_file *d, const struct spool
                .inner = is_inner(spool_data_name(d, o->name)),
                .low = c->low,
                .high = c->high,
-               .step = c->step },
+               .step = c->step,
+               .words = c->words[0] ? c->words : NULL },
     };
 }
 

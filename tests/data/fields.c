@@ -3,17 +3,22 @@
 // Members of statics: of structures in arrays, unions, bit fields, arrays of several dimensions, a
 // static of a function; what is in several members; offsets where there is no type.
 //
-// D1 has 64 lines, 4 for each of 16 sets, LL 4096; all objects together have 2,500 lines. Each loop
+// D1 has 64 lines, 4 for each of 16 sets, LL 4096; all objects together have 2,900 lines. Each loop
 // goes through more than 64 lines in order, and references each line once: all references miss D1,
 // and the first ones to a line miss LL.
 //
-// nodes: 512 elements of a line each. left is read, key written, count[1] read, then count[3]; then
-// by one instruction in turn count[1] and left, which has no member in common.
+// nodes: 512 elements of a line each. left is read, key written, count[1] read, then by one
+// instruction in turn count[1] and count[3], and by another one count[1] and left, which have no
+// member in common.
 //= 2048 512 512 0 static: nodes
 //* 512 0 512 0 static: nodes > nodes[].left
 //* 0 512 0 0 static: nodes > nodes[].key
 //* 1024 0 0 0 static: nodes > nodes[].count[]
 //* 512 0 0 0 static: nodes > nodes[]
+// rows: 1024 elements of 24 bytes. Of each eighth, which is 3 lines further, one of its v[5] is read
+// in turn.
+//= 128 0 128 0 static: rows
+//* 128 0 128 0 static: rows > rows[].v[]
 // cube: 8 x 16 x 64 elements of 4 bytes are 512 lines; .b of the first element of each is read.
 //= 512 0 512 0 static: cube
 //* 512 0 512 0 static: cube > cube[][][].b
@@ -48,6 +53,10 @@ static struct node {
     int count[4];
     char rest[24];
 } nodes[512] ALIGNED;
+
+static struct {
+    int id, v[5];
+} rows[1024] ALIGNED;
 
 static struct {
     short a, b;
@@ -95,10 +104,16 @@ NOINLINE static void read_nodes(void)
         *(volatile long *)&nodes[i].key = i;
     for (int i = 0; i < 512; i++)
         (void)*(volatile int *)&nodes[i].count[1];
-    for (int i = 0; i < 512; i++)
-        (void)*(volatile int *)&nodes[i].count[3];
+    for (long i = 0; i < 512; i++)
+        (void)*(volatile int *)&nodes[i].count[i & 1 ? 1 : 3];
     for (long i = 0; i < 512; i++)
         (void)*(volatile int *)((char *)nodes + i * LINE + (i & 1 ? 28 : 0));
+}
+
+NOINLINE static void read_rows(void)
+{
+    for (int i = 0; i < 1024; i += 8)
+        (void)*(volatile int *)&rows[i].v[i / 8 % 5];
 }
 
 NOINLINE static void read_cube(void)
@@ -155,6 +170,7 @@ int run(long argc, char **argv)
     (void)raw[1000];
     read_nodes();
     (void)raw[1003];
+    read_rows();
     read_cube();
     read_mixed();
     first_tally();

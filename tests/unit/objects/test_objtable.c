@@ -160,6 +160,9 @@ static void cells(void **state)
     miss_at(large, 16 + 24 * 2980, 1);
     c = only_cell(large);
     assert_int_equal(c->step, 24 * 5);
+    // words 18004, 18094, 17884: by 64 20, 46, 28; by 60, which 24 bytes divide, 4, 34, 4
+    assert_int_equal(c->words[0], 1ul << 20 | 1ul << 46 | 1ul << 28);
+    assert_int_equal(c->words[1], 1ul << 4 | 1ul << 34);
     assert_int_equal(c->low, 16 + 24 * 2980);
     assert_int_equal(c->high, 16 + 24 * 3015);
     assert_int_equal(c->l1, 3);
@@ -193,6 +196,7 @@ static void cells(void **state)
     assert_int_equal(c->l1, 1);
     assert_int_equal(c->low, 100000);
     assert_int_equal(c->high, 100000);
+    assert_int_equal(c->words[1], 1ul << 40); // word 25000
     assert_int_equal(c->step, 0);
     header.data.cells_used = SPOOL_DATA_CELLS_MAX; // full
     miss_at(variable(9, 64), 0, 0);
