@@ -95,7 +95,7 @@ struct symbols_field {
     bool local;           // thread-local: start is that within the variables of its module
     bool inner;           // it may be a static of a function: these take longest to find
     uint64_t low, high, step;
-    // Which remainders the numbers of their words have, as bits for each of share/moduli.h; or NULL.
+    // Which remainders the numbers of their words have: bits for each of share/moduli.h; or NULL.
     const uint64_t *words;
     // The answer. path: the member that all of them are in, "nodes[].left", to be freed; NULL: it
     // is not known. whole: they are in several, and this is what has all of them.

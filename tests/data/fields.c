@@ -15,8 +15,8 @@
 //* 0 512 0 0 static: nodes > nodes[].key
 //* 1024 0 0 0 static: nodes > nodes[].count[]
 //* 512 0 0 0 static: nodes > nodes[]
-// rows: 1024 elements of 24 bytes. Of each eighth, which is 3 lines further, one of its v[5] is read
-// in turn.
+// rows: 1024 elements of 24 bytes. Of each eighth, which is 3 lines further, one of its v[5] is
+// read in turn.
 //= 128 0 128 0 static: rows
 //* 128 0 128 0 static: rows > rows[].v[]
 // cube: 8 x 16 x 64 elements of 4 bytes are 512 lines; .b of the first element of each is read.
