@@ -7,8 +7,8 @@
 #define FOLD_MASK ((1u << FOLD_BITS) - 1)
 
 static const uint16_t length[SIM_TAGE_TABLES] = { SIM_TAGE_LENGTHS };
-// Bits of the path that each table of targets sees.
-static const uint8_t path_bits[SIM_ITTAGE_TABLES] = { 0, 8, 16, 32, 64 };
+// Taken branches that each table of targets sees.
+static const uint8_t path_length[SIM_ITTAGE_TABLES] = { 0, 9, SIM_PATH };
 
 // ---- History ----
 
@@ -31,9 +31,24 @@ static void push(struct sim_predict *p, uint32_t bit)
     p->history[p->time++ % SIM_TAGE_HISTORY + SIM_TAGE_HISTORY] = (uint8_t)bit;
 }
 
+static uint64_t rotated(uint64_t x, uint32_t n)
+{
+    return x << n % 64 | x >> (64 - n) % 64;
+}
+
+#define TURN 5u // bits by which the folds turn for each branch
+
 static void push_path(struct sim_predict *p, uint64_t pc, uint64_t target)
 {
-    p->path = p->path << 4 ^ pc >> 1 ^ target >> 2;
+    uint16_t step = (uint16_t)(pc >> 1 ^ (target >> 2 ^ target >> 9) * 0x9e5);
+
+    for (uint32_t i = 1; i < SIM_ITTAGE_TABLES; i++) {
+        uint32_t n = path_length[i];
+        uint64_t old = p->path[(p->taken - n) % SIM_PATH];
+
+        p->path_fold[i] = rotated(p->path_fold[i], TURN) ^ step ^ rotated(old, n * TURN);
+    }
+    p->path[p->taken++ % SIM_PATH] = step;
 }
 
 // ---- Counters ----
@@ -200,46 +215,61 @@ bool sim_predict_cond(struct sim_predict *p, uint64_t pc, bool taken)
 
 // ---- ITTAGE ----
 
-static struct sim_ittage_entry *place(struct sim_predict *p, uint64_t pc, uint32_t table,
-                                      uint32_t *tag)
+#define SURE_BITS 3u // of a tag
+
+static uint32_t sure_of(const struct sim_ittage_entry *e)
 {
-    uint32_t bits = path_bits[table];
-    uint64_t seen = bits == 64 ? p->path : p->path & ((UINT64_C(1) << bits) - 1);
-    uint64_t x = (seen ^ pc * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);
+    return e->tag & SURE_BITS;
+}
+
+// The entry of a table that has the tag, or else the one that is replaced, with *has false.
+static struct sim_ittage_entry *place(struct sim_predict *p, uint64_t pc, uint32_t table,
+                                      uint32_t *tag, bool *has)
+{
+    uint64_t x =
+        (p->path_fold[table] ^ pc * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);
+    struct sim_ittage_entry *e;
 
     x ^= x >> 29;
-    *tag = (uint32_t)(x >> 32) | 1;
-    return &p->indirect[table][x % SIM_ITTAGE_ENTRIES];
+    e = p->indirect[table][x % SIM_ITTAGE_SETS];
+    *tag = ((uint32_t)(x >> 32) | 4) & ~SURE_BITS;
+    for (uint32_t w = 0; w < SIM_ITTAGE_WAYS; w++)
+        if ((e[w].tag & ~SURE_BITS) == *tag) {
+            *has = true;
+            return &e[w];
+        }
+    *has = false;
+    return sure_of(&e[1]) < sure_of(&e[0]) ? &e[1] : &e[0];
 }
 
 bool sim_predict_indirect(struct sim_predict *p, uint64_t pc, uint64_t target)
 {
     struct sim_ittage_entry *e[SIM_ITTAGE_TABLES], *by = NULL;
-    uint32_t tag[SIM_ITTAGE_TABLES], next = 0;
-    bool right = false;
+    uint32_t tag[SIM_ITTAGE_TABLES], next = 0, low = (uint32_t)target;
+    bool right = false, has;
 
     for (uint32_t i = 0; i < SIM_ITTAGE_TABLES; i++) {
-        e[i] = place(p, pc, i, &tag[i]);
-        if (e[i]->tag == tag[i]) {
+        e[i] = place(p, pc, i, &tag[i], &has);
+        if (has) {
             by = e[i];
             next = i + 1;
         }
     }
     if (by) {
-        right = by->target == target;
+        right = by->target == low;
         if (right)
-            by->sure += by->sure < 3;
-        else if (by->sure)
-            by->sure--;
+            by->tag += sure_of(by) < SURE_BITS;
+        else if (sure_of(by))
+            by->tag--;
         else
-            by->target = target;
+            by->target = low;
     }
     for (uint32_t i = next, n = 0; !right && i < SIM_ITTAGE_TABLES && n < 2; i++) {
-        if (e[i]->sure) {
-            e[i]->sure--;
+        if (sure_of(e[i])) {
+            e[i]->tag--;
             continue;
         }
-        *e[i] = (struct sim_ittage_entry){ target, tag[i], 0 };
+        *e[i] = (struct sim_ittage_entry){ low, tag[i] };
         n++;
     }
     push(p, (uint32_t)(target >> 2 ^ target >> 4) & 1);

@@ -11,6 +11,10 @@
 // predicts. A loop that was left after the same number of iterations three times is predicted to be
 // left so again.
 //
+// Indirect: tables by address and the last 0, 9 and 64 branches that were taken (of those that are
+// given here), of 2048 targets each. The lengths and sizes are those with which sequences of jumps
+// are predicted as often as by a Golden Cove core that was measured: docs/design/072.
+//
 // Pure arithmetic, as cache.h. An all-zero state is the state at the start.
 #ifndef QUERN_SIM_PREDICT_H
 #define QUERN_SIM_PREDICT_H
@@ -24,8 +28,10 @@
 #define SIM_TAGE_BASE      16384u
 #define SIM_TAGE_LOOPS     256u
 #define SIM_TAGE_HISTORY   512u
-#define SIM_ITTAGE_TABLES  5u
-#define SIM_ITTAGE_ENTRIES 1024u
+#define SIM_ITTAGE_TABLES  3u
+#define SIM_ITTAGE_SETS    1024u
+#define SIM_ITTAGE_WAYS    2u
+#define SIM_PATH           64u
 #define SIM_RETURNS        32u
 
 struct sim_tage_entry {
@@ -42,9 +48,8 @@ struct sim_tage_loop {
 };
 
 struct sim_ittage_entry {
-    uint64_t target;
-    uint32_t tag;
-    uint32_t sure; // 0 to 3
+    uint32_t target; // the low half of its address
+    uint32_t tag;    // 0: empty; the lowest two bits: how often it was right, up to 3
 };
 
 // The order of the first members is known to engine/count/tage.S.
@@ -55,11 +60,15 @@ struct sim_predict {
     // are in a row below time % SIM_TAGE_HISTORY in the second half.
     uint8_t history[2 * SIM_TAGE_HISTORY];
     uint32_t time, events;
-    uint64_t path;              // of addresses and targets
+    // Of the last SIM_PATH branches that were taken, each by 16 bits of its address and target, and
+    // folded for each table of targets.
+    uint16_t path[SIM_PATH];
+    uint64_t path_fold[SIM_ITTAGE_TABLES];
+    uint32_t taken;             // so many have been
     int8_t other;               // whether new entries predict better than what they replace
     int8_t base[SIM_TAGE_BASE]; // -2 to 1: taken from 0 on
     struct sim_tage_loop loop[SIM_TAGE_LOOPS];
-    struct sim_ittage_entry indirect[SIM_ITTAGE_TABLES][SIM_ITTAGE_ENTRIES];
+    struct sim_ittage_entry indirect[SIM_ITTAGE_TABLES][SIM_ITTAGE_SETS][SIM_ITTAGE_WAYS];
     uint64_t returns[SIM_RETURNS];
     uint32_t depth;
 };
