@@ -18,7 +18,8 @@ static void check_machine(const struct machine *m)
     if (!machine_check(m, &at, why) || !m->title[0] || strlen(m->title) > MACHINE_TITLE_MAX)
         abort();
     if (m->l2_replacement >= SPOOL_REPLACEMENTS || m->ll_replacement >= SPOOL_REPLACEMENTS ||
-        m->ll_filling >= SPOOL_FILLINGS || m->first_replacement != SPOOL_LRU)
+        m->ll_filling >= SPOOL_FILLINGS || m->index >= SPOOL_INDICES ||
+        m->first_replacement != SPOOL_LRU)
         abort();
 }
 

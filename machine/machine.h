@@ -47,6 +47,7 @@ struct machine {
     uint32_t first_replacement;              // of L1I and L1D: SPOOL_LRU
     uint32_t l2_replacement, ll_replacement; // enum spool_replacement
     uint32_t ll_filling;                     // enum spool_filling
+    uint32_t index;                          // enum spool_index
     struct machine_tlb itlb, dtlb, stlb;     // all three, or with 0 entries
     struct {
         uint32_t distance, batch, pairs; // sim/prefetch.h

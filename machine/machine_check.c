@@ -104,6 +104,11 @@ bool machine_check(const struct machine *m, enum machine_level *at, char why[MAC
                  "without one it is miss");
         return false;
     }
+    if (m->index == SPOOL_INDEX_PHYSICAL && !m->has_l2) {
+        snprintf(why, MACHINE_WHY,
+                 "index is physical, which needs an L2; without one it is virtual");
+        return false;
+    }
     return true;
 }
 

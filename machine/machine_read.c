@@ -29,6 +29,7 @@ enum machine_kind {
     KIND_FIRST, // the replacement of a first level
     KIND_REPLACE,
     KIND_FILLING,
+    KIND_INDEX,
     KIND_YES_NO,
     KIND_PREDICT,
     KIND_FLAG, // no or yes, in 16 bits, as the rest of [core]
@@ -63,6 +64,7 @@ enum { KEYS = sizeof(keys) / sizeof(*keys), FAMILY_MAX = 15 + 255, QUOTED_MAX = 
 
 static const char *const replacements[SPOOL_REPLACEMENTS] = { "lru", "plru", "srrip" };
 static const char *const fillings[SPOOL_FILLINGS] = { "miss", "victim" };
+static const char *const indices[SPOOL_INDICES] = { "virtual", "physical" };
 static const char *const no_yes[] = { "no", "yes" };
 static const char *const fusings[CORE_FUSINGS] = { "no", "compare", "arithmetic" };
 static const char *const predictors[MACHINE_PREDICTORS] = { "cachegrind", "tage" };
@@ -365,6 +367,7 @@ static bool read_value(struct reader *r, const struct key *k, struct span v)
     case KIND_FIRST: return read_first(r, k, v, field);
     case KIND_REPLACE: return read_word(r, k, v, replacements, SPOOL_REPLACEMENTS, field);
     case KIND_FILLING: return read_word(r, k, v, fillings, SPOOL_FILLINGS, field);
+    case KIND_INDEX: return read_word(r, k, v, indices, SPOOL_INDICES, field);
     case KIND_YES_NO: return read_word(r, k, v, no_yes, 2, field);
     case KIND_PREDICT: return read_word(r, k, v, predictors, MACHINE_PREDICTORS, field);
     case KIND_FLAG: return read_choice(r, k, v, no_yes, 2, field);

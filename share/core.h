@@ -43,6 +43,7 @@ struct core_machine {
 #include "share/core.def"
     uint16_t eliminate;  // mov between registers needs no unit; 0 or 1
     uint16_t same_place; // a load with the expression of the store before it gets the data at once
+    uint16_t any_base;   // so does one with another base register, if neither has an index
     uint16_t fuse;       // enum core_fusing
     uint16_t wide_ports; // of the ports of vector classes, those that take 512 bits; 0: all
     struct core_cost cost[CORE_CLASSES];

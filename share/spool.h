@@ -176,6 +176,13 @@ enum spool_filling {
     SPOOL_FILLINGS,
 };
 
+// By which addresses L2 and LL find a line's set.
+enum spool_index {
+    SPOOL_INDEX_VIRTUAL,  // those of the program
+    SPOOL_INDEX_PHYSICAL, // of memory, where pages of 4 KiB lie anywhere (count/levels.c)
+    SPOOL_INDICES,
+};
+
 // Which instructions a core times, in numbers of instructions: the first ones, then a window in
 // each interval, before which it runs in, and the predictor learns. The first intervals are
 // shorter: a tenth of what has been executed. interval 0: all of them.
@@ -209,6 +216,7 @@ struct spool_machine {
     struct spool_geometry l2;                // with SPOOL_F_L2: a level between L1 and LL
     uint32_t l2_replacement, ll_replacement; // enum spool_replacement
     uint32_t ll_filling;                     // enum spool_filling
+    uint32_t index;                          // enum spool_index
     // With SPOOL_F_TLB: of instructions, of data, of both behind these. As caches whose lines are
     // pages; replaced: the least recently used.
     struct spool_geometry itlb, dtlb, stlb;

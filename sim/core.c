@@ -134,7 +134,6 @@ static uint64_t arrival(struct core *c, uint64_t t, enum core_level level)
     const struct core_machine *m = c->m;
     uint64_t there;
 
-    t = units_path(&c->l2, m->l2_line, t);
     if (level == CORE_AT_L2)
         return t + m->l2;
     t = units_path(&c->ll, m->ll_line, units_buffer_free(&c->l2_buffers, m->l2_buffers, t));
@@ -151,9 +150,19 @@ static void on_way(struct core *c, uint64_t line, uint64_t ready)
     c->on_way[line % CORE_LINES].ready = ready;
 }
 
+static uint64_t data_arrival(struct core *c, uint64_t t, enum core_level level)
+{
+    return arrival(c, units_path(&c->l2, c->m->l2_line, t), level);
+}
+
+static uint64_t code_arrival(struct core *c, uint64_t t, enum core_level level)
+{
+    return arrival(c, units_path(&c->code, c->m->code_line, t), level);
+}
+
 void core_ahead(struct core *c, uint64_t addr, enum core_level level)
 {
-    on_way(c, addr / CORE_LINE, arrival(c, c->last, level));
+    on_way(c, addr / CORE_LINE, data_arrival(c, c->last, level));
 }
 
 static uint64_t translated(struct core *c, uint64_t t, uint8_t translation)
@@ -174,7 +183,7 @@ static uint64_t data(struct core *c, const struct core_ref *r, uint64_t t)
     if (r->level != CORE_AT_L1) {
         uint64_t from = units_buffer_free(&c->l1_buffers, c->m->l1_buffers, t);
 
-        there = max(there, arrival(c, from, (enum core_level)r->level));
+        there = max(there, data_arrival(c, from, (enum core_level)r->level));
         units_buffer_take(&c->l1_buffers, from, there);
         if (r->writes) // and will be written back
             units_path(&c->l2, c->m->l2_line, there);
@@ -211,7 +220,7 @@ static void fetch(struct core *c, struct flow *f)
     c->asked[c->lines++ % CORE_AHEAD] = c->front;
     if (!f->e->fetches || f->e->level == CORE_AT_L1)
         return;
-    there = arrival(c, min(asked, c->front), (enum core_level)f->e->level);
+    there = code_arrival(c, min(asked, c->front), (enum core_level)f->e->level);
     if (there > c->front) {
         c->front = there;
         c->front_used = 0;
@@ -425,6 +434,15 @@ static struct core_store *store_of(struct core *c, uint64_t word)
     return &c->store[word % CORE_LINES];
 }
 
+// Whether the load's result is renamed to the store's data.
+static bool renamed(const struct core *c, const struct core_op *load, const struct core_store *s)
+{
+    if (!load->place || !s->place)
+        return false;
+    return c->m->any_base ||
+           (c->m->same_place && s->place == load->place && s->offset == load->offset);
+}
+
 // When a load at t has the data of a store before it that has not been committed. False: of none.
 static bool forwarded(struct core *c, const struct flow *f, const struct core_ref *r, uint64_t t,
                       uint64_t *there)
@@ -434,9 +452,8 @@ static bool forwarded(struct core *c, const struct flow *f, const struct core_re
     if (s->addr != r->addr / 8 || s->committed <= t)
         return false;
     if (s->size < r->size)
-        *there = max(*there, s->data + c->m->forward_fail);
-    else if (c->m->same_place && f->op->place && s->place == f->op->place &&
-             s->offset == f->op->offset)
+        *there = max(*there, s->committed + c->m->forward_fail);
+    else if (renamed(c, f->op, s))
         *there = max(s->data, f->start);
     else
         *there = max(t + c->m->cost[CORE_C_LOAD].latency, s->data + c->m->forward);
@@ -619,11 +636,34 @@ static void retire(struct core *c, struct flow *f, uint64_t parts[CORE_CAUSES])
 
 // ---- Branches ----
 
+// Branches are often at the same place of lines.
+static uint32_t mixed(uint32_t pc)
+{
+    return pc * UINT32_C(0x9e3779b1) >> 12;
+}
+
 // Whether its target is known; it is, from now on. By the low half of its address, which is all
 // that core_learn_branch() gets.
 static bool has_target(struct core *c, uint32_t pc)
 {
-    return units_known(c->target, c->m->targets / UNITS_WAYS, pc + 1, pc >> 1);
+    return units_known(c->target, c->m->targets / UNITS_WAYS, pc + 1, mixed(pc));
+}
+
+// A taken branch that was foreseen: cycles until the front end goes on at its target.
+static uint32_t until_target(struct core *c, const struct flow *f)
+{
+    const struct core_machine *m = c->m;
+    uint32_t pc = (uint32_t)f->e->pc, cycles = m->taken;
+    bool near = units_known(c->near, m->near_targets / UNITS_WAYS, pc + 1, mixed(pc));
+    bool known = has_target(c, pc);
+
+    if (f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN))
+        cycles += m->indirect;
+    if (!known && !(f->op->flags & CORE_F_RETURN))
+        cycles += m->target_miss;
+    else if (!near)
+        cycles += m->far_target;
+    return cycles;
 }
 
 void core_learn_branch(struct core *c, uint32_t pc)
@@ -636,12 +676,8 @@ static void branch(struct core *c, const struct flow *f)
     const struct core_exec *e = f->e;
 
     if (e->taken) {
-        bool known = has_target(c, (uint32_t)e->pc);
-
-        c->front += c->m->taken;
+        c->front += until_target(c, f);
         c->front_used = c->front_bytes = 0;
-        if (!known && !e->mispredicted && !(f->op->flags & CORE_F_RETURN))
-            c->front += c->m->target_miss;
     }
     if (!e->mispredicted)
         return;

@@ -54,6 +54,7 @@ enum core_flag {
     CORE_F_SERIAL = 1u << 8, // waits for all before it, and all after it for it
     CORE_F_256 = 1u << 9,    // vectors of 256 bits
     CORE_F_512 = 1u << 10,
+    CORE_F_INDIRECT = 1u << 11, // a jump or call by register or memory
 };
 #define CORE_SHAPES 32u // of the first five
 
@@ -124,7 +125,7 @@ struct core {
     bool decoding;
     uint64_t asked[CORE_AHEAD], lines;
     uint32_t cached[CORE_ROB];
-    uint32_t target[16384];
+    uint32_t target[16384], near[4096];
 
     // Allocation.
     uint64_t alloc, barrier;
@@ -143,7 +144,7 @@ struct core {
     uint64_t unit[CORE_PORTS], walker[8];
 
     // Memory.
-    struct units_path l2, ll, memory;
+    struct units_path l2, code, ll, memory;
     struct units_buffers l1_buffers, l2_buffers;
     struct {
         uint64_t line, ready;

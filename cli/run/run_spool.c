@@ -105,6 +105,7 @@ static void put_machine(struct text *t, const struct machine *m, const struct sp
     to->s_name = text_add(t, m->name);
     to->ll_replacement = m->ll_replacement;
     to->ll_filling = m->ll_filling;
+    to->index = m->index;
     if (m->has_l2) {
         to->l2 = m->l2;
         to->l2_replacement = m->l2_replacement;

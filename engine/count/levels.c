@@ -33,6 +33,7 @@ struct places {
 static struct {
     bool on, has_l2, has_tlb, loads_ahead;
     bool victim;    // LL is filled with the lines that L2 replaces
+    bool physical;  // L2 and LL find lines by physical() addresses
     u32 line_shift; // of LL
     struct sim_geometry g2, gl, gi, gd, gs;
     enum sim_replacement r2, rl;
@@ -90,6 +91,7 @@ void levels_init(void)
     if (!all.on)
         return;
     all.victim = all.has_l2 && m->ll_filling == SPOOL_FILL_VICTIM;
+    all.physical = m->index == SPOOL_INDEX_PHYSICAL;
     all.fetch = places_of(SPOOL_REF_FETCH);
     all.data = places_of(SPOOL_REF_READ); // those of a write have the same places
     all.gl = geometry(&spool->ll);
@@ -166,6 +168,23 @@ void levels_clear(void)
             own_empty(t->levels);
 }
 
+#define PAGE_BITS 45u // of a page's number: 57 bits of address
+#define PAGE_MASK ((1ul << PAGE_BITS) - 1)
+
+// Where an address is in memory: a page lies anywhere, each at a place of its own and always at the
+// same. Each step can be undone, so no two pages share a place.
+static u64 physical(u64 addr)
+{
+    u64 page = addr / PAGE_SIZE & PAGE_MASK;
+
+    if (!all.physical)
+        return addr;
+    page ^= page >> 23;
+    page = page * 0x9e3779b97f4a7c15ul & PAGE_MASK;
+    page ^= page >> 23;
+    return page * PAGE_SIZE | (addr & (PAGE_SIZE - 1));
+}
+
 static void set_ahead(const struct sim_level *l, u64 line)
 {
     const u64 *ways = l->tags + sim_level_set(l, line) * l->assoc;
@@ -177,7 +196,7 @@ static void set_ahead(const struct sim_level *l, u64 line)
 // LL's sets are as far away as memory is: they are loaded, too, though L2 may have the line.
 void levels_ahead(const struct thread *t, u64 addr)
 {
-    u64 line = addr >> all.line_shift;
+    u64 line = physical(addr) >> all.line_shift;
 
     set_ahead(&all.ll, line);
     if (!all.has_l2)
@@ -224,44 +243,48 @@ static bool ll_misses(u64 addr)
     return true;
 }
 
-static void note_ahead(struct levels *own, u64 addr, bool missed)
+// place: in the page of addr.
+static void note_ahead(struct levels *own, u64 addr, u64 place, bool missed)
 {
     struct levels_found *f = &own->found;
 
     if (f->n == LEVELS_AHEAD)
         return;
-    f->ahead[f->n].addr = addr;
+    f->ahead[f->n].addr = PAGE_DOWN(addr) | (place & (PAGE_SIZE - 1));
     f->ahead[f->n++].level = missed ? CORE_AT_MEMORY : CORE_AT_LL;
 }
 
-// The lines of L2 that a reference to `line` loads ahead. They are no misses.
-static void load_ahead(struct levels *own, u64 line, bool missed, struct result *r)
+// The lines of L2 that a reference to addr, in `line`, loads ahead. They are no misses, and in the
+// page of addr.
+static void load_ahead(struct levels *own, u64 addr, u64 line, bool missed, struct result *r)
 {
     u64 lines[SIM_BATCH_MAX + 1];
     u32 n = sim_prefetch(&own->prefetch, line, missed, lines);
 
     for (u32 i = 0; i < n; i++) {
+        u64 place = lines[i] << own->l2.line_shift;
+
         if (sim_level_has(&own->l2, lines[i]))
             continue;
-        note_ahead(own, lines[i] << own->l2.line_shift, ll_misses(lines[i] << own->l2.line_shift));
+        note_ahead(own, addr, place, ll_misses(place));
         l2_fill(own, lines[i], SIM_LEVEL_MARK, r);
     }
 }
 
 static void l2_ref(struct levels *own, u64 addr, bool fetch, struct result *r)
 {
-    u64 line = addr >> own->l2.line_shift;
+    u64 place = physical(addr), line = place >> own->l2.line_shift;
     enum sim_use use = sim_level_use(&own->l2, line);
 
     if (use == SIM_ABSENT) {
         r->l2 = 1;
-        if (ll_misses(addr))
+        if (ll_misses(place))
             r->ll = 1;
         l2_fill(own, line, 0, r);
     }
     r->used += use == SIM_FIRST_USE;
     if (all.loads_ahead && !fetch)
-        load_ahead(own, line, use == SIM_ABSENT, r);
+        load_ahead(own, addr, line, use == SIM_ABSENT, r);
 }
 
 static bool tlb_misses(struct sim_level *tlb, u64 page)

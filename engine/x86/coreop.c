@@ -342,9 +342,9 @@ static u16 branch_flags(const struct insn *in)
     case INSN_LOOP: return CORE_F_BRANCH | CORE_F_COND;
     case INSN_RET: return CORE_F_BRANCH | CORE_F_RETURN;
     case INSN_JMP:
-    case INSN_CALL:
+    case INSN_CALL: return CORE_F_BRANCH;
     case INSN_JMP_IND:
-    case INSN_CALL_IND: return CORE_F_BRANCH;
+    case INSN_CALL_IND: return CORE_F_BRANCH | CORE_F_INDIRECT;
     default: return 0;
     }
 }

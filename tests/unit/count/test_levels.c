@@ -124,6 +124,28 @@ static void test_by_hand(void **state)
     expect(16, 14, 12);
 }
 
+// Sixteen pages, 256 KiB apart, twice, in an L2 of 512 sets of four ways. By the program's addresses
+// they share a set. In memory they lie anywhere: no set gets more than four. Lines of one page have
+// sets of their own in either case.
+static void test_physical(void **state)
+{
+    const struct spool_geometry l2 = { 128 << 10, 4, 64 }, ll = { 1 << 20, 16, 64 };
+
+    (void)state;
+    begin(l2, ll, (struct spool_machine){ 0 });
+    for (u64 i = 0; i < 32; i++)
+        levels_ref(&one, i % 16 << 18, 4, false, 2);
+    expect(32, 32, 16);
+    begin(l2, ll, (struct spool_machine){ .index = SPOOL_INDEX_PHYSICAL });
+    for (u64 i = 0; i < 32; i++)
+        levels_ref(&one, i % 16 << 18, 4, false, 2);
+    expect(32, 16, 16);
+    begin(l2, ll, (struct spool_machine){ .index = SPOOL_INDEX_PHYSICAL });
+    for (u64 i = 0; i < 128; i++)
+        levels_ref(&one, 0x7fff0000 + i % 64 * 64, 4, false, 2);
+    expect(128, 64, 64);
+}
+
 // The same levels, LL filled by what L2 replaces.
 static void test_victims(void **state)
 {
@@ -286,10 +308,11 @@ static void test_wasted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_off),     cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_victims), cmocka_unit_test(test_one_line),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_tlbs),
-        cmocka_unit_test(test_streams), cmocka_unit_test(test_wasted),
+        cmocka_unit_test(test_off),      cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_physical), cmocka_unit_test(test_victims),
+        cmocka_unit_test(test_one_line), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_tlbs),     cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_wasted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@
 static const char *const lines[][2] = {
     { "eliminate", "yes" },
     { "same_place", "no" },
+    { "any_base", "yes" },
     { "fuse", "compare" },
 #define CORE_NUMBER(field, least, most, what) { #field, #least },
 #define CORE_CLASS(id, word, what)            { word, "3 1 p1" },
@@ -89,6 +90,7 @@ static void test_values(void **state)
     assert_int_equal(m.core.rob, 16);
     assert_int_equal(m.core.eliminate, 1);
     assert_int_equal(m.core.same_place, 0);
+    assert_int_equal(m.core.any_base, 1);
     assert_int_equal(m.core.fuse, CORE_FUSE_COMPARE);
     assert_int_equal(m.core.wide_ports, 0);
     is_cost(CORE_C_MUL, 3, 1);
@@ -145,15 +147,17 @@ static void test_together(void **state)
                            LEVEL("LL", "2 MiB") "filling = miss\n",
                        "", ""));
     assert_string_equal(e.text, "[core]: needs an L2 with lines of 64 bytes");
-    refused("mull", "3 1 p1", FIRST_LINE + LINES, 1,
-            "mull: unknown key; [core] has eliminate, same_place, fuse, wide_ports, width, rob, "
-            "scheduler, loads, stores, queue, decode, decode_bytes, cached, cached_lines, ahead, "
-            "targets, ...");
+    refused(
+        "mull", "3 1 p1", FIRST_LINE + LINES, 1,
+        "mull: unknown key; [core] has eliminate, same_place, any_base, fuse, wide_ports, width, "
+        "rob, scheduler, loads, stores, queue, decode, decode_bytes, cached, cached_lines, "
+        "ahead, targets, ...");
 }
 
 static void test_missing(void **state)
 {
-    static const char text[] = LEVELS "[core]\neliminate = no\nsame_place = no\nfuse = no\n";
+    static const char text[] =
+        LEVELS "[core]\neliminate = no\nsame_place = no\nany_base = no\nfuse = no\n";
 
     (void)state;
     assert_false(machine_read(&m, text, sizeof(text) - 1, &e));

@@ -253,6 +253,10 @@ static const struct {
       "have 32" },
     { TWO "[LL]\nsize = 1 MiB\nways = 16\nline = 64\nreplacement = lru\nfilling = victim\n", 13, 1,
       "[LL]: filling is victim, of an L2 that the machine does not have; without one it is miss" },
+    { TWO "[LL]\nsize = 1 MiB\nways = 16\nline = 64\nreplacement = lru\nfilling = miss\n"
+          "index = physical\n",
+      13, 1, "[LL]: index is physical, which needs an L2; without one it is virtual" },
+    { "[LL]\nindex = real\n", 2, 9, "index = real: must be virtual or physical" },
     { TWO LL2 "[ITLB]\nentries = 64\nways = 4\n", 21, 1,
       "the file ends without [DTLB]: [ITLB], [DTLB] and [STLB] belong together" },
     { TWO LL2 "[STLB]\nentries = 64\nways = 4\n[DTLB]\nentries = 64\nways = 4\n"
