@@ -22,8 +22,8 @@ static const struct core_machine machine = {
     .width = 4, .rob = 64, .scheduler = 40, .loads = 32, .stores = 16, .queue = 16,
     .decode = 4, .decode_bytes = 16, .cached = 4, .cached_lines = 16, .ahead = 2,
     .targets = 16, .target_miss = 5, .near_targets = 16, .taken = 1, .depth = 2, .resteer = 10,
-    .l2 = 14, .ll = 50, .memory = 200, .l2_line = 2, .code_line = 2, .ll_line = 8, .memory_line = 20,
-    .l1_buffers = 4, .l2_buffers = 8, .stlb = 7, .walk = 30, .walkers = 2,
+    .l2 = 14, .ll = 50, .memory = 200, .l2_line = 2, .code_line = 2, .ll_line = 8,
+    .memory_line = 20, .l1_buffers = 4, .l2_buffers = 8, .stlb = 7, .walk = 30, .walkers = 2,
     .forward = 5, .forward_fail = 12, .commits = 1, .eliminate = 1, .same_place = 1,
     .cost = {
         [CORE_C_LOAD] = { 4, 1, { { 1, P(2) | P(3) } } },
@@ -552,8 +552,8 @@ static uint64_t jumps_of(const struct core_machine *m, uint16_t flags, uint64_t 
     return all();
 }
 
-// Eight near targets; of nine in turn each was replaced last, and takes two cycles more. An indirect
-// jump and a return take three more. The width is 4: a cycle has four parts.
+// Eight near targets; of nine in turn each was replaced last, and takes two cycles more. An
+// indirect jump and a return take three more. The width is 4: a cycle has four parts.
 static void test_near_targets(void **state)
 {
     struct core_machine m = machine;

@@ -124,9 +124,9 @@ static void test_by_hand(void **state)
     expect(16, 14, 12);
 }
 
-// Sixteen pages, 256 KiB apart, twice, in an L2 of 512 sets of four ways. By the program's addresses
-// they share a set. In memory they lie anywhere: no set gets more than four. Lines of one page have
-// sets of their own in either case.
+// Sixteen pages, 256 KiB apart, twice, in an L2 of 512 sets of four ways. By the program's
+// addresses they share a set. In memory they lie anywhere: no set gets more than four. Lines of one
+// page have sets of their own in either case.
 static void test_physical(void **state)
 {
     const struct spool_geometry l2 = { 128 << 10, 4, 64 }, ll = { 1 << 20, 16, 64 };
