@@ -43,13 +43,15 @@ static void ask(const struct objects *o, const struct walks *w)
     for (size_t i = 0; i < o->rows; i++) {
         const struct objects_row *row = &o->row[i];
         const char *object = objects_name(o, row->object);
-        const struct objects_blocks *b = objects_blocks_of(o, row->object, 0);
+        const struct lifetime *b = lifetimes_find(&o->blocks[0], o->p, row->object);
+        const struct field *field = objects_field(o, row);
         const struct walk *walk = walks_of_object(w, object);
 
-        objects_field_name(o, row);
+        if (field)
+            free(fields_name(field));
         objects_weight(o, objects_counts(o, row, 0));
         if (b)
-            free(objects_blocks_text(b));
+            free(lifetimes_text(b));
         if (walk)
             free(walks_text(walk));
         if (row->func != QUERN_NONE)

@@ -39,6 +39,8 @@ static bool parse(struct field *f, char *line)
     f->at = part_of(&line);
     f->object = part_of(&line);
     f->file = part_of(&line);
+    if (f->file && strcmp(f->file, "???") == 0)
+        f->file = ""; // as a profile has an unknown one
     f->inferred = line && strcmp(line, "inferred") == 0;
     if (*end || !f->file || !strrchr(f->at, ':'))
         return false;
@@ -104,6 +106,11 @@ const struct field *fields_find(const struct fields *f, const struct quern_profi
                           .file = quern_profile_str(p, of.file) };
 
     return f->count ? bsearch(&like, f->field, f->count, sizeof(like), compare) : NULL;
+}
+
+char *fields_name(const struct field *f)
+{
+    return xasprintf("%s%s", f->path, f->inferred ? " (inferred)" : "");
 }
 
 // ---- Rows ----
@@ -179,7 +186,7 @@ char *fields_text(const struct fields *f, const struct quern_profile *p,
     if (!named)
         return xasprintf("+%llu", (unsigned long long)row->addr);
     if (strcmp(named->at, ":0") == 0)
-        return xasprintf("%s%s", named->path, named->inferred ? " (inferred)" : "");
+        return fields_name(named);
     return xasprintf("%s (%s%s)", named->path, util_basename(named->at),
                      named->inferred ? ", inferred" : "");
 }

@@ -35,6 +35,9 @@ void fields_free(struct fields *f);
 const struct field *fields_find(const struct fields *f, const struct quern_profile *p,
                                 uint32_t func, uint64_t addr);
 
+// "nodes[].left", "node.left (inferred)", to be freed.
+char *fields_name(const struct field *f);
+
 // The costs of a function at one address, all parts summed.
 struct fields_row {
     uint32_t func;

@@ -51,6 +51,8 @@ static bool parse(struct lifetime *b, char *line)
     }
     b->object = column(&line);
     b->file = column(&line);
+    if (b->file && strcmp(b->file, "???") == 0)
+        b->file = ""; // as a profile has an unknown one
     return b->file != NULL;
 }
 
@@ -82,10 +84,16 @@ static void sum_equal(struct lifetimes *l)
 
 void lifetimes_read(struct lifetimes *l, const struct quern_profile *p)
 {
+    lifetimes_read_parts(l, p, 0, quern_profile_part_count(p));
+}
+
+void lifetimes_read_parts(struct lifetimes *l, const struct quern_profile *p, size_t first,
+                          size_t end)
+{
     struct quern_part part;
 
     *l = (struct lifetimes){ 0 };
-    if (quern_profile_part_count(p) != 1 || quern_profile_part(p, 0, &part) != 0)
+    if (end != first + 1 || quern_profile_part(p, first, &part) != 0)
         return;
     l->of = xcalloc(part.desc_count + 1, sizeof(*l->of));
     for (size_t i = 0; i < part.desc_count; i++) {
@@ -112,14 +120,20 @@ void lifetimes_free(struct lifetimes *l)
     *l = (struct lifetimes){ 0 };
 }
 
+const struct lifetime *lifetimes_named(const struct lifetimes *l, const char *object,
+                                       const char *file)
+{
+    struct lifetime like = { .object = object, .file = file };
+
+    return l->count ? bsearch(&like, l->of, l->count, sizeof(like), compare) : NULL;
+}
+
 const struct lifetime *lifetimes_find(const struct lifetimes *l, const struct quern_profile *p,
                                       uint32_t func)
 {
     struct quern_func of = quern_profile_func_get(p, func);
-    struct lifetime like = { .object = quern_profile_str(p, of.name),
-                             .file = quern_profile_str(p, of.file) };
 
-    return l->count ? bsearch(&like, l->of, l->count, sizeof(like), compare) : NULL;
+    return lifetimes_named(l, quern_profile_str(p, of.name), quern_profile_str(p, of.file));
 }
 
 char *lifetimes_text(const struct lifetime *b)

@@ -43,10 +43,15 @@ struct lifetimes {
 bool lifetimes_are(const char *desc);
 // Those of a profile; none if it has several parts.
 void lifetimes_read(struct lifetimes *l, const struct quern_profile *p);
+// Those of the parts from first to end - 1; none if these are not one.
+void lifetimes_read_parts(struct lifetimes *l, const struct quern_profile *p, size_t first,
+                          size_t end);
 void lifetimes_free(struct lifetimes *l);
 // That of a function; NULL: it is no such object.
 const struct lifetime *lifetimes_find(const struct lifetimes *l, const struct quern_profile *p,
                                       uint32_t func);
+const struct lifetime *lifetimes_named(const struct lifetimes *l, const char *object,
+                                       const char *file);
 // "300 blocks, 26,400 bytes; at most 6,400 bytes; 12 never missed; 150 misses cold", to be freed.
 char *lifetimes_text(const struct lifetime *b);
 

@@ -4,14 +4,12 @@
 // are numbered once; its records are summed by place and side.
 #include "cli/profiles/objects.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/util.h"
-#include "cli/profiles/event.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/remark.h"
 
@@ -196,167 +194,9 @@ static void match(struct objects *o, size_t *room)
     free(to);
 }
 
-// ---- Fields and blocks, from the header ----
-
-static int compare_fields(const void *x, const void *y)
+const struct field *objects_field(const struct objects *o, const struct objects_row *row)
 {
-    const struct objects_field *a = x, *b = y;
-    int rc = strcmp(a->object, b->object);
-
-    if (!rc)
-        rc = strcmp(a->file, b->file);
-    return rc ? rc : order(a->offset, b->offset);
-}
-
-// "Field: OFFSET PATH FILE:LINE OBJECT FILE inferred", with tabs between; the last may be missing.
-// What is not so is left out.
-static void add_field(struct objects *o, const char *desc)
-{
-    static const char begin[] = "Field: ";
-    char *text, *part[6] = { NULL }, *next, *end;
-    struct objects_field f;
-    size_t n = 0;
-
-    if (strncmp(desc, begin, strlen(begin)) != 0)
-        return;
-    text = xstrdup(desc + strlen(begin));
-    for (next = text; next && n < 6; n++) {
-        part[n] = next;
-        next = strchr(next, '\t');
-        if (next)
-            *next++ = '\0';
-    }
-    errno = 0;
-    f.offset = strtoull(text, &end, 10);
-    if (n < 5 || errno || *end || *text < '0' || *text > '9' || !*part[1]) {
-        free(text);
-        return;
-    }
-    f.object = part[3];
-    f.file = strcmp(part[4], "???") == 0 ? "" : part[4];
-    f.text = text;
-    f.name = xasprintf("%s%s", part[1], part[5] ? " (inferred)" : "");
-    o->field = xrealloc(o->field, (o->fields + 1) * sizeof(*o->field));
-    o->field[o->fields++] = f;
-}
-
-static int compare_blocks(const void *x, const void *y)
-{
-    const struct objects_blocks *a = x, *b = y;
-    int rc = strcmp(a->object, b->object);
-
-    if (!rc)
-        rc = strcmp(a->file, b->file);
-    return rc ? rc : (a->side > b->side) - (a->side < b->side);
-}
-
-// "Blocks: " and numbers, then OBJECT and FILE, with tabs between; there may be more numbers than
-// are read here. What is not so is left out.
-static void add_blocks(struct objects *o, const char *desc, int side)
-{
-    static const char begin[] = "Blocks: ";
-    struct objects_blocks b = { .side = side };
-    char *next, *end;
-
-    if (strncmp(desc, begin, strlen(begin)) != 0)
-        return;
-    b.text = next = xstrdup(desc + strlen(begin));
-    for (size_t i = 0; next && i < OBJECTS_COUNTS; i++) {
-        errno = 0;
-        b.n[i] = strtoull(next, &end, 10);
-        next = *next >= '0' && *next <= '9' && *end == '\t' && !errno ? end + 1 : NULL;
-    }
-    while (next && (*next == '-' || (*next >= '0' && *next <= '9')))
-        next = (next = strchr(next, '\t')) ? next + 1 : NULL;
-    end = next ? strchr(next, '\t') : NULL;
-    if (!end) {
-        free(b.text);
-        return;
-    }
-    *end = '\0';
-    b.object = next;
-    b.file = strcmp(end + 1, "???") == 0 ? "" : end + 1;
-    o->block = xrealloc(o->block, (o->blocks + 1) * sizeof(*o->block));
-    o->block[o->blocks++] = b;
-}
-
-// Calls that have one name are one object.
-static void sum_blocks(struct objects *o)
-{
-    size_t kept = 0;
-
-    if (o->blocks)
-        qsort(o->block, o->blocks, sizeof(*o->block), compare_blocks);
-    for (size_t i = 0; i < o->blocks; i++) {
-        struct objects_blocks *to = kept ? &o->block[kept - 1] : NULL;
-
-        if (!to || compare_blocks(to, &o->block[i]) != 0) {
-            o->block[kept++] = o->block[i];
-            continue;
-        }
-        for (int k = 0; k < OBJECTS_COUNTS; k++)
-            to->n[k] = add_calls(to->n[k], o->block[i].n[k]);
-        free(o->block[i].text);
-    }
-    o->blocks = kept;
-}
-
-const struct objects_blocks *objects_blocks_named(const struct objects *o, const char *name,
-                                                  const char *file, int side)
-{
-    struct objects_blocks key = { .object = name, .file = file, .side = side };
-
-    return o->blocks ? bsearch(&key, o->block, o->blocks, sizeof(key), compare_blocks) : NULL;
-}
-
-const struct objects_blocks *objects_blocks_of(const struct objects *o, uint32_t object, int side)
-{
-    struct quern_func f = quern_profile_func_get(o->p, object);
-
-    return objects_blocks_named(o, quern_profile_str(o->p, f.name), quern_profile_str(o->p, f.file),
-                                side);
-}
-
-char *objects_blocks_text(const struct objects_blocks *b)
-{
-    char blocks[80], bytes[80], peak[80];
-
-    event_commas(blocks, b->n[OBJECTS_BLOCKS], 1);
-    event_commas(bytes, b->n[OBJECTS_BYTES], 1);
-    event_commas(peak, b->n[OBJECTS_PEAK_BYTES], 1);
-    return xasprintf("%s block%s of %s bytes, at most %s at a time", blocks,
-                     b->n[OBJECTS_BLOCKS] == 1 ? "" : "s", bytes, peak);
-}
-
-// `parts`: so many are of the profile, the others of the base.
-static void read_descs(struct objects *o, size_t parts)
-{
-    for (size_t i = 0; i < quern_profile_part_count(o->p); i++) {
-        struct quern_part part;
-
-        if (quern_profile_part(o->p, i, &part) != 0)
-            continue;
-        for (size_t k = 0; k < part.desc_count; k++) {
-            add_field(o, part.desc[k]);
-            add_blocks(o, part.desc[k], i >= parts);
-        }
-    }
-    if (o->fields)
-        qsort(o->field, o->fields, sizeof(*o->field), compare_fields);
-    sum_blocks(o);
-}
-
-const char *objects_field_name(const struct objects *o, const struct objects_row *row)
-{
-    struct quern_func f = quern_profile_func_get(o->p, row->object);
-    struct objects_field key = { .object = quern_profile_str(o->p, f.name),
-                                 .file = quern_profile_str(o->p, f.file),
-                                 .offset = row->addr },
-                         *found = NULL;
-
-    if (row->func == QUERN_NONE && o->fields)
-        found = bsearch(&key, o->field, o->fields, sizeof(*o->field), compare_fields);
-    return found ? found->name : NULL;
+    return row->func == QUERN_NONE ? fields_find(&o->fields, o->p, row->object, row->addr) : NULL;
 }
 
 // ---- Reading ----
@@ -389,7 +229,9 @@ void objects_read(struct objects *o, const struct quern_profile *p, const char *
     fold(o, &room);
     if (base)
         match(o, &room);
-    read_descs(o, parts);
+    fields_read(&o->fields, o->p);
+    lifetimes_read_parts(&o->blocks[0], o->p, 0, parts);
+    lifetimes_read_parts(&o->blocks[1], o->p, parts, quern_profile_part_count(o->p));
 }
 
 void objects_free(struct objects *o)
@@ -398,14 +240,9 @@ void objects_free(struct objects *o)
     free(o->row);
     free(o->counts);
     free(o->total);
-    for (size_t i = 0; i < o->fields; i++) {
-        free(o->field[i].name);
-        free(o->field[i].text);
-    }
-    free(o->field);
-    for (size_t i = 0; i < o->blocks; i++)
-        free(o->block[i].text);
-    free(o->block);
+    fields_free(&o->fields);
+    lifetimes_free(&o->blocks[0]);
+    lifetimes_free(&o->blocks[1]);
     *o = (struct objects){ 0 };
 }
 

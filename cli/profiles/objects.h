@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/profiles/fields.h"
+#include "cli/profiles/lifetimes.h"
 #include "quern/profile.h"
 
 // A place of an object with misses, or a line of the code that misses in it.
@@ -32,37 +34,8 @@ struct objects {
     struct objects_row *row;
     size_t rows;
     quern_count *total;          // of all places: those of the profile, then those of the base
-    struct objects_field *field; // by object, file, offset
-    size_t fields;
-    struct objects_blocks *block; // by object, file, side
-    size_t blocks;
-};
-
-// ORDER objects_count: the columns of "desc: Blocks:" lines that are read
-enum objects_count {
-    OBJECTS_BLOCKS, // allocated in all
-    OBJECTS_BYTES,
-    OBJECTS_GONE_BLOCKS,
-    OBJECTS_GONE_BYTES,
-    OBJECTS_PEAK_BLOCKS,
-    OBJECTS_PEAK_BYTES, // when they were most
-    OBJECTS_COUNTS
-};
-
-// The blocks of an allocation.
-struct objects_blocks {
-    char *text; // has the next two
-    const char *object, *file;
-    int side;
-    uint64_t n[OBJECTS_COUNTS];
-};
-
-// The name of a place, from "desc: Field:" lines.
-struct objects_field {
-    char *name; // "nodes[].left", "node.left (inferred)"
-    char *text; // has the next two
-    const char *object, *file;
-    uint64_t offset;
+    struct fields fields;        // of both
+    struct lifetimes blocks[2];  // of the profile, of the base
 };
 
 // Whether a profile is one of the data.
@@ -80,13 +53,7 @@ const quern_count *objects_counts(const struct objects *o, const struct objects_
 // What counts weigh: all D1 misses; of a profile without these the first event.
 quern_count objects_weight(const struct objects *o, const quern_count *counts);
 // The field that a row of places is; NULL: it has no name.
-const char *objects_field_name(const struct objects *o, const struct objects_row *row);
-// The blocks that an object is; NULL: it is no allocation, or the profile does not say.
-const struct objects_blocks *objects_blocks_of(const struct objects *o, uint32_t object, int side);
-const struct objects_blocks *objects_blocks_named(const struct objects *o, const char *name,
-                                                  const char *file, int side);
-// "20 blocks of 1,280 bytes, at most 1,152 at a time", to be freed.
-char *objects_blocks_text(const struct objects_blocks *b);
+const struct field *objects_field(const struct objects *o, const struct objects_row *row);
 const char *objects_name(const struct objects *o, uint32_t func);
 
 #endif

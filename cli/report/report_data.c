@@ -193,6 +193,17 @@ static const struct walk *walk_at(const struct put *t, const struct objects_row 
                     quern_profile_str(t->o.p, row->file), row->line);
 }
 
+static void put_field(const struct put *t, const struct field *f)
+{
+    char *name = f ? fields_name(f) : NULL;
+
+    if (name)
+        put_string(t->f, name);
+    else
+        putc('0', t->f);
+    free(name);
+}
+
 static void put_row(struct put *t, const struct objects_row *row)
 {
     uint32_t file = string_of(t, row->file);
@@ -203,10 +214,8 @@ static void put_row(struct put *t, const struct objects_row *row)
     // Of a place its name, of a line how it walks.
     if (row->func != QUERN_NONE)
         put_walk(t, walk_at(t, row));
-    else if (objects_field_name(&t->o, row))
-        put_string(t->f, objects_field_name(&t->o, row));
     else
-        putc('0', t->f);
+        put_field(t, objects_field(&t->o, row));
     putc(',', t->f);
     put_counts(t, t->o.counts + row->at);
     putc(']', t->f);
@@ -264,14 +273,15 @@ static void put_rows(struct put *t, size_t first, size_t end, bool places)
     free(left);
 }
 
-static void put_blocks(const struct put *t, const struct objects_blocks *b)
+static void put_blocks(const struct put *t, const struct lifetime *b)
 {
     if (!b) {
         fputs(",0", t->f);
         return;
     }
-    fprintf(t->f, ",\"%llu %llu %llu\"", (unsigned long long)b->n[OBJECTS_BLOCKS],
-            (unsigned long long)b->n[OBJECTS_BYTES], (unsigned long long)b->n[OBJECTS_PEAK_BYTES]);
+    fprintf(t->f, ",\"%llu %llu %llu\"", (unsigned long long)b->n[LIFETIMES_ALL],
+            (unsigned long long)b->n[LIFETIMES_BYTES],
+            (unsigned long long)b->n[LIFETIMES_PEAK_BYTES]);
 }
 
 static void put_object(struct put *t, const struct group *g)
@@ -292,7 +302,7 @@ static void put_object(struct put *t, const struct group *g)
     putc(',', t->f);
     put_rows(t, g->code, g->end, false);
     for (int s = 0; s < 2; s++)
-        put_blocks(t, objects_blocks_of(&t->o, g->object, s));
+        put_blocks(t, lifetimes_find(&t->o.blocks[s], t->o.p, g->object));
     fputs("]", t->f);
 }
 

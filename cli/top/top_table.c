@@ -238,18 +238,18 @@ static void add_blocks(struct string *s, const struct top *t, uint32_t func)
     struct text name = core_string(t->core, t->core->name[func]),
                 file = core_string(t->core, t->core->file[func]);
     char *object, *of, *text;
-    const struct objects_blocks *b;
+    const struct lifetime *b;
 
     if (!t->data || !name.size)
         return;
     object = xasprintf("%.*s", (int)name.size, (const char *)name.at);
     of = xasprintf("%.*s", (int)file.size, file.size ? (const char *)file.at : "");
-    b = objects_blocks_named(&t->objects, object, of, 0);
+    b = lifetimes_named(&t->objects.blocks[0], object, of);
     free(object);
     free(of);
     if (!b)
         return;
-    text = objects_blocks_text(b);
+    text = lifetimes_text(b);
     add_text(s, "  [");
     add_text(s, text);
     add_text(s, "]");

@@ -149,6 +149,15 @@ positions: line\nevents: D1mr\n\nfl=a.c\nfn=heap: main (a.c:5)\n5 90\nfn=heap: f
     same "$(grep -A 2 '"blocks":\[' <<< "$output")" '"blocks":[
 {"object":"heap: f (a.c:9)","object_file":"a.c","blocks":1,"bytes":4096,"gone_blocks":0,"gone_bytes":0,"peak_blocks":1,"peak_bytes":4096,"missed_blocks":null,"missed_bytes":null,"cold":null},
 {"object":"heap: main (a.c:5)","object_file":"a.c","blocks":1201,"bytes":76864,"gone_blocks":1100,"gone_bytes":70400,"peak_blocks":301,"peak_bytes":19264,"missed_blocks":1001,"missed_bytes":64064,"cold":1501}],'
+    # whose file is unknown
+    printf '# callgrind format\nversion: 1\ndesc: Functions: objects of the data
+desc: Blocks: 3\t30\t0\t0\t3\t30\t3\t30\t3\theap: g\t???
+desc: Field: 8\tg.x\t:0\theap: g\t???\tinferred
+positions: instr line\nevents: D1mr\n\nfl=???\nfn=heap: g\n8 0 7\n' > data
+    quern annotate --auto=no data
+    same "$(grep -A 1 'heap: g' <<< "$output")" "\
+7 (100.0%)  ???:heap: g [???] [3 blocks, 30 bytes; at most 30 bytes; 0 never missed; 3 misses cold]
+7 (100.0%)    g.x (inferred)"
     # a column that is no number, or missing; of several processes
     printf '# callgrind format\nversion: 1\nevents: D1mr\ndesc: Blocks: 1\tx\t0\t0\t1\t64\t1\t64\t1\tf\tg
 desc: Blocks: 1\t2\t0\t0\t1\t64\t1\t64\t1\tf\ndesc: Blocks: -\t2\t0\t0\t1\t64\t1\t64\t1\tf\tg\n\nfl=a.c\nfn=f\n1 1\n' > bad
