@@ -426,7 +426,8 @@ interval together no more than it has, and WINDOW not 0"
 }
 
 # 1,000 more multiplications, each of which waits three cycles for the one before: 3,000 cycles more, of
-# which the most are of dependencies.
+# which the most are of dependencies; a few less or more, since the two programs are not in the same
+# state when the loop begins and ends.
 @test "stored totals with cycles: a change by cause, and a limit on it" {
     real
     for n in 1000 2000; do
@@ -443,6 +444,6 @@ interval together no more than it has, and WINDOW not 0"
     [ "$status" = 1 ]
     grep -Eq "^quern: limit exceeded: Cy>\+0: Cy was [0-9,]+ and is [0-9,]+ \(\+[0-9.]+%\); units and dependencies \(CyCore \+([0-9,]+)\) grew most; most in \(total\) \+[0-9,]+ \(CyCore \+\1\)\$" <<< "$messages"
     grown=$(sed -E 's/.*most in \(total\) \+([0-9,]+) .*/\1/; s/,//g' <<< "$messages")
-    [ "$grown" -ge 3000 ]
+    [ "$grown" -ge 2970 ]
     [ "$grown" -lt 6000 ]
 }
