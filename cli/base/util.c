@@ -177,6 +177,16 @@ const char *util_basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
+char *util_column(char **line)
+{
+    char *from = *line, *tab = from ? strchr(from, '\t') : NULL;
+
+    *line = tab ? tab + 1 : NULL;
+    if (tab)
+        *tab = '\0';
+    return from;
+}
+
 char *util_shell_word(char *to, const char *word)
 {
     if (!*word) {

@@ -47,6 +47,9 @@ char *util_cwd(void);
 // The folder part of a path ("." when there is none, "/" kept). The caller frees it.
 char *util_dirname(const char *path);
 const char *util_basename(const char *path);
+// The text up to the next tab, which becomes its end; *line is what is behind it, at last NULL.
+// NULL: there is none.
+char *util_column(char **line);
 
 // The word quoted for a shell: special characters get backslashes, a newline becomes `_`. `to` has
 // UTIL_SHELL_SPACE(strlen(word)) bytes. Returns the end, where the NUL is.

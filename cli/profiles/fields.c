@@ -16,29 +16,18 @@ bool fields_are(const char *desc)
     return strncmp(desc, key, sizeof(key) - 1) == 0;
 }
 
-// The text up to the next tab, which becomes its end. NULL: there is none.
-static char *part_of(char **line)
-{
-    char *from = *line, *tab = from ? strchr(from, '\t') : NULL;
-
-    *line = tab ? tab + 1 : NULL;
-    if (tab)
-        *tab = '\0';
-    return from;
-}
-
 // Takes apart a copy of the line, which the field owns as its path. False: it is none.
 static bool parse(struct field *f, char *line)
 {
-    char *number = part_of(&line), *end;
+    char *number = util_column(&line), *end;
 
     if (*number < '0' || *number > '9')
         return false;
     f->addr = strtoull(number, &end, 10);
-    f->path = part_of(&line);
-    f->at = part_of(&line);
-    f->object = part_of(&line);
-    f->file = part_of(&line);
+    f->path = util_column(&line);
+    f->at = util_column(&line);
+    f->object = util_column(&line);
+    f->file = util_column(&line);
     if (f->file && strcmp(f->file, "???") == 0)
         f->file = ""; // as a profile has an unknown one
     f->inferred = line && strcmp(line, "inferred") == 0;

@@ -22,22 +22,11 @@ bool lifetimes_are(const char *desc)
     return strncmp(desc, key, sizeof(key) - 1) == 0;
 }
 
-// The text up to the next tab, which becomes its end. NULL: there is none.
-static char *column(char **line)
-{
-    char *from = *line, *tab = from ? strchr(from, '\t') : NULL;
-
-    *line = tab ? tab + 1 : NULL;
-    if (tab)
-        *tab = '\0';
-    return from;
-}
-
 static bool parse(struct lifetime *b, char *line)
 {
     *b = (struct lifetime){ .text = line };
     for (int i = 0; i < LIFETIMES_COUNTS; i++) {
-        char *text = column(&line), *end;
+        char *text = util_column(&line), *end;
 
         if (text && i >= LIFETIMES_MISSED && strcmp(text, "-") == 0) {
             b->lost = true;
@@ -49,8 +38,8 @@ static bool parse(struct lifetime *b, char *line)
         if (*end)
             return false;
     }
-    b->object = column(&line);
-    b->file = column(&line);
+    b->object = util_column(&line);
+    b->file = util_column(&line);
     if (b->file && strcmp(b->file, "???") == 0)
         b->file = ""; // as a profile has an unknown one
     return b->file != NULL;
