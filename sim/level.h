@@ -30,17 +30,23 @@ enum sim_replacement {
 // Of a tag: the line was put in ahead of its use, and not used since.
 #define SIM_LEVEL_MARK (UINT64_C(1) << 63)
 
-// tags[set * assoc + way]: 0 for an empty way, else the line's number plus one, and the mark. With
-// SIM_LRU the ways are in order of use, the latest first and the empty ones last; else state[set]
-// has the bits: the tree's node n at bit n (the root is 1, the children of n are 2n and 2n + 1), or
-// two for each way. One set of more than SIM_LEVEL_SEARCHED ways in order of use is `recent`, whose
-// keys are the tags without their marks; tags[slot] has the mark.
-#define SIM_LEVEL_SEARCHED 16u
+// tags[set * room + way]: 0 for an empty way, else the line's number plus one, and the mark.
+//
+// heads[set * head] are the words of a set by which a line is found, eight ways in each: of each way
+// a byte, 0 if it is empty, else one made of the line's number. The word behind them has the bits of
+// replacement: the order of use, four bits a way; the tree's node n at bit n (the root is 1, the
+// children of n are 2n and 2n + 1); or two for each way. A set's ways have room for whole words.
+//
+// With SIM_LRU and more than SIM_LEVEL_ORDERED ways there are no heads: the ways are in order of use,
+// the latest first and the empty ones last; and one set of so many is `recent`, whose keys are the
+// tags without their marks; tags[slot] has the mark.
+#define SIM_LEVEL_ORDERED 16u
 
 struct sim_level {
-    uint64_t *tags, *state;
+    uint64_t *tags, *heads;
     uint64_t set_mask; // sets - 1 if their number is a power of two, else 0
     uint32_t sets, assoc, line_shift;
+    uint32_t room, words, head; // words 0: no heads
     enum sim_replacement replacement;
     bool by_table; // it is `recent`
     struct sim_recent recent;
@@ -61,6 +67,20 @@ static inline uint64_t sim_level_set(const struct sim_level *l, uint64_t line)
     return l->set_mask || l->sets == 1 ? line & l->set_mask : line % l->sets;
 }
 
+// Begins to load what there is about a line into the host's cache; put: what sim_level_put() needs.
+static inline void sim_level_ahead(const struct sim_level *l, uint64_t line, bool put)
+{
+    uint64_t set = sim_level_set(l, line);
+    const uint64_t *ways = l->tags + set * l->room;
+
+    if (l->words)
+        __builtin_prefetch(l->heads + set * l->head, 1);
+    if (l->words && put)
+        return;
+    __builtin_prefetch(ways, 1);
+    __builtin_prefetch(ways + l->assoc - 1, 1);
+}
+
 enum sim_use {
     SIM_ABSENT, // nothing has changed
     SIM_PRESENT,
@@ -74,6 +94,13 @@ bool sim_level_has(const struct sim_level *l, uint64_t line);
 // Puts in a line that is not there, as used last; mark: SIM_LEVEL_MARK or 0. Returns the tag of the
 // line that it replaced, with its mark; 0: none.
 uint64_t sim_level_fill(struct sim_level *l, uint64_t line, uint64_t mark);
+
+// Uses a line or else puts it in, without a mark: *old is what it replaced, or 0.
+enum sim_use sim_level_refer(struct sim_level *l, uint64_t line, uint64_t *old);
+// The same for those who do not ask what it replaced: nothing waits for that in the host's memory.
+void sim_level_put(struct sim_level *l, uint64_t line);
+// Puts it in with a mark unless it is there. True: it was not, and *old is what it replaced.
+bool sim_level_load(struct sim_level *l, uint64_t line, uint64_t *old);
 
 // Takes the line out. True if it was there.
 bool sim_level_take(struct sim_level *l, uint64_t line);

@@ -56,8 +56,11 @@ void sim_recent_init_zeroed(struct sim_recent *r, uint32_t slots, void *storage)
 
 uint32_t sim_recent_find(const struct sim_recent *r, uint64_t key)
 {
-    uint32_t at = *bucket(r, key);
+    uint32_t at = r->link[FIRST];
 
+    if (at && r->key[at - 1] == key)
+        return at - 1;
+    at = *bucket(r, key);
     while (at && r->key[at - 1] != key)
         at = chain(r)[at];
     return at ? at - 1 : r->slots;

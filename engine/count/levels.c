@@ -8,6 +8,7 @@
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
 #include "engine/objects/objects.h"
+#include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 #include "sim/core.h"
@@ -18,11 +19,36 @@ _Static_assert((int)SPOOL_LRU == (int)SIM_LRU && (int)SPOOL_PLRU == (int)SIM_PLR
                    (int)SPOOL_SRRIP == (int)SIM_SRRIP,
                "the same numbers");
 
+// What LL is to do with a line.
+enum ll_kind {
+    LL_USE,  // a reference missed L2
+    LL_AND,  // the same reference, to its second line
+    LL_LOAD, // L2 loads it ahead
+    LL_PUT,  // L2 has replaced it
+};
+
+struct ll_todo {
+    u64 line;
+    u32 counter; // of a miss of LL
+    u32 kind;
+};
+
+// So many are on their way: LL's sets are in the host's memory, and the lines of many of them can be
+// loaded at the same time.
+#define TODO 32u
+
 // Each thread's.
 struct levels {
     struct sim_level l2, itlb, dtlb, stlb;
     struct sim_prefetch prefetch;
     struct levels_found found;
+    // What LL has not done yet, in order, at the remainders by TODO: what L2 does next does not
+    // depend on it. A reference's misses of LL count once: `missed`. In the heap, so that whoever
+    // replays the references of a thread that was killed goes on with it.
+    struct ll_todo todo[TODO];
+    u32 given, done;
+    bool missed;
+    u64 page[2]; // of the last reference to data, and of the last fetch, plus one; 0: none
 };
 
 // Where a reference's counters are, from that of its L1 miss on.
@@ -115,9 +141,16 @@ static void prefetch_init(struct sim_prefetch *p)
     p->pairs = m->pairs != 0;
 }
 
-static void own_make(struct levels *own)
+static void own_init(struct levels *own)
 {
     prefetch_init(&own->prefetch);
+    own->given = own->done = 0;
+    own->page[0] = own->page[1] = 0;
+}
+
+static void own_make(struct levels *own)
+{
+    own_init(own);
     if (all.has_l2)
         make(&own->l2, &all.g2, all.r2);
     if (!all.has_tlb)
@@ -129,7 +162,7 @@ static void own_make(struct levels *own)
 
 static void own_empty(struct levels *own)
 {
-    prefetch_init(&own->prefetch);
+    own_init(own);
     if (all.has_l2)
         empty(&own->l2, &all.g2);
     if (!all.has_tlb)
@@ -185,62 +218,105 @@ static u64 physical(u64 addr)
     return page * PAGE_SIZE | (addr & (PAGE_SIZE - 1));
 }
 
-static void set_ahead(const struct sim_level *l, u64 line)
+bool levels_can_wait(void)
 {
-    const u64 *ways = l->tags + sim_level_set(l, line) * l->assoc;
-
-    __builtin_prefetch(ways, 1);
-    __builtin_prefetch(ways + l->assoc - 1, 1);
+    return all.has_l2 && !tb_config.data;
 }
 
-// LL's sets are as far away as memory is: they are loaded, too, though L2 may have the line.
+// Where LL does not wait its sets are loaded, too, though L2 may have the line: they are as far away
+// as memory is.
 void levels_ahead(const struct thread *t, u64 addr)
 {
-    u64 line = physical(addr) >> all.line_shift;
+    u64 place = physical(addr), line = place >> all.line_shift;
 
-    set_ahead(&all.ll, line);
+    if (!levels_can_wait())
+        sim_level_ahead(&all.ll, line, false);
     if (!all.has_l2)
         return;
-    set_ahead(&t->levels->l2, line);
-    if (t->levels->prefetch.pairs) {
-        set_ahead(&t->levels->l2, line ^ 1);
-        set_ahead(&all.ll, line ^ 1);
+    line = place >> t->levels->l2.line_shift;
+    sim_level_ahead(&t->levels->l2, line, false);
+    if (t->levels->prefetch.pairs)
+        sim_level_ahead(&t->levels->l2, line ^ 1, false);
+}
+
+// ---- LL ----
+
+// Whether a line misses LL; fills it unless L2's victims do.
+static bool ll_misses(u64 line)
+{
+    u64 old;
+
+    if (all.victim)
+        return !sim_level_take(&all.ll, line);
+    return !sim_level_refer(&all.ll, line, &old);
+}
+
+// Returns whether the line was missing.
+static bool ll_do(struct thread *t, struct levels *own, const struct ll_todo *todo)
+{
+    bool missed;
+
+    if (todo->kind == LL_PUT) {
+        sim_level_put(&all.ll, todo->line);
+        return false;
     }
+    missed = ll_misses(todo->line);
+    if (todo->kind == LL_LOAD)
+        return missed;
+    if (missed && !(todo->kind == LL_AND && own->missed))
+        calls_count(t, todo->counter, 1);
+    own->missed = missed || (todo->kind == LL_AND && own->missed);
+    return missed;
+}
+
+static void do_oldest(struct thread *t, struct levels *own)
+{
+    ll_do(t, own, &own->todo[own->done % TODO]);
+    own->done++;
+}
+
+// now: returns whether the line is missing; else false.
+static bool ll_give(struct thread *t, struct levels *own, bool now, struct ll_todo todo)
+{
+    if (now)
+        return ll_do(t, own, &todo);
+    if (own->given - own->done == TODO)
+        do_oldest(t, own);
+    own->todo[own->given % TODO] = todo;
+    own->given++;
+    sim_level_ahead(&all.ll, todo.line, todo.kind == LL_PUT);
+    return false;
+}
+
+static void ll_do_all(struct thread *t, struct levels *own)
+{
+    while (own->given != own->done)
+        do_oldest(t, own);
 }
 
 // ---- A reference ----
 
 // One word: helpers use no string instruction, by which compilers clear more.
 struct result {
-    u8 l2, ll, tlb, stlb; // 0 or 1
+    u8 l2, ll, tlb, stlb; // 0 or 1; ll is not said if LL does it later
     u8 used, wasted;
 };
 
-// Puts a line that is in LL or comes from memory into L2.
-static void l2_fill(struct levels *own, u64 line, u64 mark, struct result *r)
-{
-    u64 old = sim_level_fill(&own->l2, line, mark);
+// What is the same for all lines of a reference.
+struct reference {
+    struct thread *t;
+    struct levels *own;
+    u32 ll_counter;
+    bool fetch, now;
+};
 
+// old: what L2 has replaced, or 0.
+static void l2_replaced(const struct reference *f, u64 old, struct result *r)
+{
     if (old & SIM_LEVEL_MARK)
         r->wasted++;
-    if (!all.victim || !old)
-        return;
-    line = sim_level_line(old);
-    if (!sim_level_use(&all.ll, line))
-        sim_level_fill(&all.ll, line, 0);
-}
-
-// Whether a line misses LL; fills it unless L2's victims do.
-static bool ll_misses(u64 addr)
-{
-    u64 line = addr >> all.line_shift;
-
-    if (all.victim)
-        return !sim_level_take(&all.ll, line);
-    if (sim_level_use(&all.ll, line))
-        return false;
-    sim_level_fill(&all.ll, line, 0);
-    return true;
+    if (all.victim && old)
+        ll_give(f->t, f->own, f->now, (struct ll_todo){ sim_level_line(old), 0, LL_PUT });
 }
 
 // place: in the page of addr.
@@ -256,49 +332,59 @@ static void note_ahead(struct levels *own, u64 addr, u64 place, bool missed)
 
 // The lines of L2 that a reference to addr, in `line`, loads ahead. They are no misses, and in the
 // page of addr.
-static void load_ahead(struct levels *own, u64 addr, u64 line, bool missed, struct result *r)
+static void load_ahead(const struct reference *f, u64 addr, u64 line, bool missed, struct result *r)
 {
+    struct levels *own = f->own;
     u64 lines[SIM_BATCH_MAX + 1];
     u32 n = sim_prefetch(&own->prefetch, line, missed, lines);
 
     for (u32 i = 0; i < n; i++) {
-        u64 place = lines[i] << own->l2.line_shift;
+        u64 place = lines[i] << own->l2.line_shift, old;
+        bool absent;
 
-        if (sim_level_has(&own->l2, lines[i]))
+        if (!sim_level_load(&own->l2, lines[i], &old))
             continue;
-        note_ahead(own, addr, place, ll_misses(place));
-        l2_fill(own, lines[i], SIM_LEVEL_MARK, r);
+        absent =
+            ll_give(f->t, own, f->now, (struct ll_todo){ place >> all.line_shift, 0, LL_LOAD });
+        if (f->now)
+            note_ahead(own, addr, place, absent);
+        l2_replaced(f, old, r);
     }
 }
 
-static void l2_ref(struct levels *own, u64 addr, bool fetch, struct result *r)
+static void l2_ref(const struct reference *f, u64 addr, struct result *r)
 {
-    u64 place = physical(addr), line = place >> own->l2.line_shift;
-    enum sim_use use = sim_level_use(&own->l2, line);
+    u64 place = physical(addr), line = place >> f->own->l2.line_shift;
+    u64 old;
+    enum sim_use use = sim_level_refer(&f->own->l2, line, &old);
 
     if (use == SIM_ABSENT) {
+        struct ll_todo todo = { place >> all.line_shift, f->ll_counter, r->l2 ? LL_AND : LL_USE };
+
         r->l2 = 1;
-        if (ll_misses(place))
+        if (ll_give(f->t, f->own, f->now, todo))
             r->ll = 1;
-        l2_fill(own, line, 0, r);
+        l2_replaced(f, old, r);
     }
     r->used += use == SIM_FIRST_USE;
-    if (all.loads_ahead && !fetch)
-        load_ahead(own, addr, line, use == SIM_ABSENT, r);
+    if (all.loads_ahead && !f->fetch)
+        load_ahead(f, addr, line, use == SIM_ABSENT, r);
 }
 
 static bool tlb_misses(struct sim_level *tlb, u64 page)
 {
-    if (sim_level_use(tlb, page))
-        return false;
-    sim_level_fill(tlb, page, 0);
-    return true;
+    u64 old;
+
+    return !sim_level_refer(tlb, page, &old);
 }
 
 static void tlb_ref(struct levels *own, u64 addr, bool fetch, struct result *r)
 {
     u64 page = addr >> own->stlb.line_shift;
 
+    if (page + 1 == own->page[fetch]) // it is the one used last
+        return;
+    own->page[fetch] = page + 1;
     if (!tlb_misses(fetch ? &own->itlb : &own->dtlb, page))
         return;
     r->tlb = 1;
@@ -306,13 +392,13 @@ static void tlb_ref(struct levels *own, u64 addr, bool fetch, struct result *r)
         r->stlb = 1;
 }
 
-static void line_ref(struct thread *t, u64 addr, bool fetch, struct result *r)
+static void line_ref(const struct reference *f, u64 addr, struct result *r)
 {
     if (all.has_tlb)
-        tlb_ref(t->levels, addr, fetch, r);
+        tlb_ref(f->own, addr, f->fetch, r);
     if (all.has_l2)
-        l2_ref(t->levels, addr, fetch, r);
-    else if (ll_misses(addr))
+        l2_ref(f, addr, r);
+    else if (ll_misses(addr >> all.line_shift))
         r->ll = 1;
 }
 
@@ -333,26 +419,47 @@ static void add(struct thread *t, u32 counter, u32 n)
         calls_count(t, counter, n);
 }
 
-void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
+static inline __attribute__((always_inline)) void reference(struct thread *t, u64 addr, u32 size,
+                                                            bool fetch, u32 counter, bool now)
 {
     const struct places *p = fetch ? &all.fetch : &all.data;
+    struct reference f = { t, t->levels, counter + p->ll, fetch, now };
     u32 shift = all.has_l2 ? t->levels->l2.line_shift : all.line_shift;
     u64 end = addr + size - 1;
     struct result r = { 0 };
 
-    if (t->levels)
-        t->levels->found.n = 0;
-    line_ref(t, addr, fetch, &r);
+    line_ref(&f, addr, &r);
     if (addr >> shift != end >> shift)
-        line_ref(t, end, fetch, &r);
-    if (t->levels)
+        line_ref(&f, end, &r);
+    if (now && t->levels)
         note_found(t->levels, &r);
     calls_count(t, counter, 1);
     add(t, counter + p->l2, r.l2);
-    add(t, counter + p->ll, r.ll);
+    if (!all.has_l2)
+        add(t, counter + p->ll, r.ll);
     add(t, counter + p->tlb, r.tlb);
     add(t, counter + p->stlb, r.stlb);
     add(t, counter + p->used, r.used);
     add(t, counter + p->wasted, r.wasted);
-    objects_missed(t, addr, counter, r.l2, r.ll);
+    if (now)
+        objects_missed(t, addr, counter, r.l2, r.ll);
+}
+
+void levels_finish(struct thread *t)
+{
+    if (t->levels)
+        ll_do_all(t, t->levels);
+}
+
+void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
+{
+    levels_finish(t);
+    if (t->levels)
+        t->levels->found.n = 0;
+    reference(t, addr, size, fetch, counter, true);
+}
+
+void levels_ref_later(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
+{
+    reference(t, addr, size, fetch, counter, false);
 }

@@ -406,15 +406,19 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 // @holds(the first stripe's lock)
 static void simulate_levels(struct thread *t, struct pending *w, struct pending *end)
 {
+    void (*one)(struct thread *, u64, u32, bool, u32) =
+        levels_can_wait() ? levels_ref_later : levels_ref;
+
     for (u32 size; w < end; w++) {
         if (w + AHEAD < end)
             levels_ahead(t, w[AHEAD].addr);
         if (w->size == LL_DONE)
             continue;
         size = w->size & ~LL_FETCH;
-        levels_ref(t, w->addr, size ? size : 1, (w->size & LL_FETCH) != 0, w->counter);
+        one(t, w->addr, size ? size : 1, (w->size & LL_FETCH) != 0, w->counter);
         w->size = LL_DONE;
     }
+    levels_finish(t);
 }
 
 static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, struct pending *end)

@@ -58,15 +58,16 @@ static void test_can(void **state)
     assert_true(sim_level_can(&g, SIM_PLRU));
     assert_true(sim_level_can(&g, SIM_SRRIP));
     assert_int_equal(sim_level_bytes(&g, SIM_LRU), 64 * 8);
-    assert_int_equal(sim_level_bytes(&g, SIM_PLRU), 64 * 8 + 2 * 8);
+    // two sets of 32 ways: four words and one, of eight
+    assert_int_equal(sim_level_bytes(&g, SIM_PLRU), 64 * 8 + 2 * 64);
 }
 
 static void test_lru(void **state)
 {
     static const struct {
         uint32_t sets, assoc;
-    } cases[] = { { 1, 1 },   { 1, 4 },   { 3, 5 },  { 8, 20 },
-                  { 12, 16 }, { 64, 33 }, { 1, 17 }, { 1, 72 } };
+    } cases[] = { { 1, 1 },  { 1, 4 },   { 3, 5 },  { 8, 20 }, { 12, 16 },
+                  { 7, 15 }, { 64, 33 }, { 1, 17 }, { 1, 72 } };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -264,13 +265,97 @@ static void test_marks(void **state)
     }
 }
 
+// What is done in one step is what the steps do.
+static void test_steps(void **state)
+{
+    static const struct {
+        uint32_t sets, assoc;
+        enum sim_replacement r;
+    } cases[] = { { 4, 8, SIM_LRU },    { 3, 15, SIM_LRU },   { 1, 40, SIM_LRU },
+                  { 2, 20, SIM_LRU },   { 4, 16, SIM_PLRU },  { 5, 15, SIM_SRRIP },
+                  { 2, 32, SIM_SRRIP }, { 64, 1, SIM_SRRIP }, { 64, 1, SIM_LRU } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct sim_level a = make(cases[i].sets, cases[i].assoc, cases[i].r);
+        struct sim_level b = make(cases[i].sets, cases[i].assoc, cases[i].r);
+        uint64_t s = i, lines = cases[i].sets * cases[i].assoc * 3 / 2 + 2;
+
+        for (int n = 0; n < 20000; n++) {
+            uint64_t line = next_random(&s) % lines, old = 77, replaced = 0;
+            enum sim_use used;
+
+            switch (next_random(&s) % 4) {
+            case 0:
+                used = sim_level_use(&b, line);
+                if (used == SIM_ABSENT)
+                    replaced = sim_level_fill(&b, line, 0);
+                assert_int_equal(sim_level_refer(&a, line, &old), used);
+                assert_int_equal(old, replaced);
+                break;
+            case 1:
+                if (!sim_level_use(&b, line))
+                    sim_level_fill(&b, line, 0);
+                sim_level_put(&a, line);
+                break;
+            case 2:
+                if (sim_level_has(&b, line)) {
+                    assert_false(sim_level_load(&a, line, &old));
+                    break;
+                }
+                replaced = sim_level_fill(&b, line, SIM_LEVEL_MARK);
+                assert_true(sim_level_load(&a, line, &old));
+                assert_int_equal(old, replaced);
+                break;
+            default: assert_int_equal(sim_level_take(&a, line), sim_level_take(&b, line)); break;
+            }
+        }
+        free(a.tags);
+        free(b.tags);
+    }
+}
+
+// Lines that are taken out of sets in order of use, against a list.
+static void test_lru_take(void **state)
+{
+    (void)state;
+    for (uint32_t assoc = 1; assoc <= 20; assoc++) {
+        struct sim_level l = make(1, assoc, SIM_LRU);
+        uint64_t list[20] = { 0 }, s = assoc; // plus one, the last used first
+
+        for (int n = 0; n < 20000; n++) {
+            uint64_t line = next_random(&s) % (assoc * 3 / 2 + 1), at = 0, old;
+            bool takes = n % 5 == 0, there;
+
+            while (at < assoc && list[at] != line + 1)
+                at++;
+            there = at < assoc;
+            if (takes) {
+                assert_int_equal(sim_level_take(&l, line), there);
+                if (!there)
+                    continue;
+                memmove(list + at, list + at + 1, (assoc - 1 - at) * sizeof(*list));
+                list[assoc - 1] = 0;
+                continue;
+            }
+            old = there ? NONE : list[assoc - 1];
+            at = there ? at : assoc - 1;
+            memmove(list + 1, list, at * sizeof(*list));
+            list[0] = line + 1;
+            assert_int_equal(refer(&l, line), old);
+        }
+        free(l.tags);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_can),          cmocka_unit_test(test_lru),
         cmocka_unit_test(test_tree_by_hand), cmocka_unit_test(test_predictions_by_hand),
         cmocka_unit_test(test_models),       cmocka_unit_test(test_take),
-        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_marks),        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_lru_take),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
