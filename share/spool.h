@@ -23,7 +23,7 @@
 #include "share/moduli.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 15u
+#define SPOOL_VERSION 16u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -185,7 +185,8 @@ enum spool_index {
 
 // Which instructions a core times, in numbers of instructions: the first ones, then a window in
 // each interval, before which it runs in, and the predictor learns. The first intervals are
-// shorter: a tenth of what has been executed. interval 0: all of them.
+// shorter: a tenth of what has been executed. interval 0: all of them. Unless growth is 0 later ones
+// are longer: what has been executed over growth, up to 32 of the usual ones.
 //
 // Data and code that missed L1 have a latency: that of the level where they are (L2, LL, memory),
 // in cycles. By the misses of an instruction it is known exactly how long those of all its
@@ -197,7 +198,7 @@ enum spool_index {
 // the cycles in parts of 1/width, and those of mispredictions their number, as often. The finisher
 // makes estimates of them (finish/spool/spool_estimate.c).
 struct spool_sampling {
-    uint32_t first, interval, window, run_in, learn;
+    uint32_t first, interval, window, run_in, learn, growth;
     uint32_t branches; // not 0: the predictor sees all, and each misprediction counts once
 };
 

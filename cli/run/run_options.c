@@ -125,14 +125,14 @@ static void allocator(void *field, const struct option *o, const char *value)
     free(name);
 }
 
-// FIRST,INTERVAL,WINDOW,RUN-IN,LEARN: struct spool_sampling.
+// FIRST,INTERVAL,WINDOW,RUN-IN,LEARN[,GROWTH]: struct spool_sampling.
 static void sampling(void *field, const struct option *o, const char *value)
 {
-    uint64_t n[5] = { 0 };
+    uint64_t n[6] = { 0 };
     char *text = xstrdup(value), *rest = text;
     bool wrong = false;
 
-    for (size_t i = 0; i < 5 && !wrong; i++) {
+    for (size_t i = 0; i < 6 && !wrong && (i < 5 || rest); i++) {
         char *part = strsep(&rest, ",");
 
         wrong = !part || !util_number(part, 1000000000, &n[i]);
@@ -140,14 +140,15 @@ static void sampling(void *field, const struct option *o, const char *value)
     free(text);
     if (wrong || rest || !n[2] || n[2] + n[3] + n[4] > n[1])
         die(UTIL_USAGE,
-            "%s=%s: must be FIRST,INTERVAL,WINDOW,RUN-IN,LEARN: numbers of instructions, the last "
-            "three of an interval together no more than it has, and WINDOW not 0",
+            "%s=%s: must be FIRST,INTERVAL,WINDOW,RUN-IN,LEARN[,GROWTH]: numbers of instructions, "
+            "the last three of an interval together no more than it has, and WINDOW not 0",
             o->name, value);
     *(struct spool_sampling *)field = (struct spool_sampling){ .first = (uint32_t)n[0],
                                                                .interval = (uint32_t)n[1],
                                                                .window = (uint32_t)n[2],
                                                                .run_in = (uint32_t)n[3],
-                                                               .learn = (uint32_t)n[4] };
+                                                               .learn = (uint32_t)n[4],
+                                                               .growth = (uint32_t)n[5] };
 }
 
 static void progress(void *field, const struct option *o, const char *value)
@@ -379,11 +380,11 @@ static const struct option rows[] = {
     { "--stress-flush", "=N",
       "flush the code cache after N translations, then repeatedly, a little later each time",
       OPTION_NUMBER, OPTION_DEBUG, FIELD(stress_flush), .max = UINT32_MAX },
-    { "--core-sampling", "=FIRST,INTERVAL,WINDOW,RUN-IN,LEARN",
+    { "--core-sampling", "=FIRST,INTERVAL,WINDOW,RUN-IN,LEARN[,GROWTH]",
       "the instructions that a machine's core times: the first ones; then a window of each "
-      "INTERVAL (at first of a tenth of what has been executed), before which it runs in, and "
-      "before that the predictor learns "
-      "[1000000,2000000,10000,2000,200000]",
+      "INTERVAL (at first of a tenth of what has been executed; at last, of what has been "
+      "executed over GROWTH), before which it runs in, and before that the predictor learns "
+      "[1000000,2000000,10000,2000,200000,100]",
       OPTION_CALL, OPTION_DEBUG, FIELD(sampling), .call = sampling },
     { "--dump-counts", "=FILE",
       "write the executions of every instruction address (%p, %q{VAR}, %%)",

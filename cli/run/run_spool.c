@@ -89,6 +89,11 @@ static char *describe(const struct run_options *o)
     all = xasprintf("%s\nSampling:         the first %u instructions, then %u of each %u", caches,
                     s->first, s->window, s->interval);
     free(caches);
+    if (s->growth) {
+        caches = all;
+        all = xasprintf("%s, later of each %uth part of those so far", caches, s->growth);
+        free(caches);
+    }
     return all;
 }
 

@@ -14,6 +14,10 @@
 #define REFS  64u // of an instruction, at a time: a string instruction has more
 #define AHEAD 64u
 
+// An interval is at most so many of the usual ones, and so many instructions: 32 bits have two.
+#define MOST_INTERVALS 32u
+#define MOST_INSNS     1000000000u
+
 struct cores {
     struct core *core; // of this thread; with --serialize-threads, of all
     // Sampling. All are numbers of instructions.
@@ -51,31 +55,44 @@ static u32 place_in(u64 begin, u32 room)
     return room ? (u32)((h ^ h >> 32) % room) : 0;
 }
 
+static u64 longest(const struct spool_sampling *s, u64 executed)
+{
+    u64 n = s->growth ? executed / s->growth : 0, most = (u64)s->interval * MOST_INTERVALS;
+
+    n = n < most ? n : most;
+    n = n < MOST_INSNS ? n : MOST_INSNS;
+    return n > s->interval ? n : s->interval;
+}
+
 // The next interval: a tenth of what has been executed, so that short programs are seen as well as
-// long ones, in whole windows.
-static u32 length(const struct cores *c)
+// long ones, in whole windows. How near an estimate is depends on the number of windows, not on
+// their share, so a long program's are far apart.
+static u64 length(const struct cores *c)
 {
     const struct spool_sampling *s = &spool->machine.sampling;
     u32 least = s->window + s->run_in + s->learn;
-    u64 n = c->executed / 10;
+    u64 n = c->executed / 10, most = longest(s, c->executed);
 
     if (n < least)
         n = least;
+    n = n < most ? n : most;
+    if (n == s->interval)
+        return n;
     n += s->window - 1;
     n -= n % s->window;
-    return n < s->interval ? (u32)n : s->interval;
+    return n;
 }
 
 static void begin_interval(struct thread *t, struct cores *c)
 {
     const struct spool_sampling *s = &spool->machine.sampling;
-    u32 n = length(c), room = n - s->window - s->run_in - s->learn;
-    u32 at = place_in(c->executed, room + 1);
+    u64 n = length(c);
+    u32 room = (u32)n - s->window - s->run_in - s->learn, at = place_in(c->executed, room + 1);
 
     begin_phase(t, CORES_OFF, c->rest + at);
     c->executed += n;
     c->rest = room - at;
-    c->weight = n / s->window;
+    c->weight = (u32)n / s->window;
 }
 
 // The window's sums; another thread's may be added at the same time.

@@ -137,9 +137,12 @@ static void print_sampling(const struct layout *l, const struct spool_sampling *
 
     fprintf(l->f,
             "==%d== Cycles and mispredictions are estimates: timed were the first %s "
-            "instructions,\n==%d== then %s of each %s\n",
+            "instructions,\n==%d== then %s of each %s",
             l->pid, util_commas(first, s->first), l->pid, util_commas(window, s->window),
             util_commas(interval, s->interval));
+    if (s->growth)
+        fprintf(l->f, ", later of each %uth part of those so far", s->growth);
+    fputc('\n', l->f);
 }
 
 static void print_cycles(const struct layout *l, const uint64_t *c)

@@ -387,9 +387,9 @@ event: CyCore : cycles of units and dependencies"
     gcc -O1 -g -o p p.c
     quern run --machine=sapphire-rapids -o one ./p
     [ "$status" = 0 ]
-    grep -qx 'desc: Sampling:         the first 1000000 instructions, then 10000 of each 2000000' one
+    grep -qx 'desc: Sampling:         the first 1000000 instructions, then 10000 of each 2000000, later of each 100th part of those so far' one
     [[ $messages == *" Cycles and mispredictions are estimates: timed were the first 1,000,000 instructions,
-"*" then 10,000 of each 2,000,000"* ]]
+"*" then 10,000 of each 2,000,000, later of each 100th part of those so far"* ]]
     cycles=$(awk '/^events:/ { for (i = 2; i <= NF; i++) at[$i] = i }
         /^fn=/ { main = $0 == "fn=main" } /^[0-9]/ && main { n += $at["Cy"] } END { print n }' one)
     [ "$cycles" -gt 5940000 ] || return
@@ -415,14 +415,17 @@ event: CyCore : cycles of units and dependencies"
     real
     printf '%s\n' 'int main(void) { return 0; }' > p.c
     gcc -o p p.c
-    why="must be FIRST,INTERVAL,WINDOW,RUN-IN,LEARN: numbers of instructions, the last three of an \
-interval together no more than it has, and WINDOW not 0"
-    for numbers in 1,2,3,4 1,1000,10,10,10,10 x,1000,1,1,1 0,1000,0,1,1 0,1000,500,300,201 ""; do
+    why="must be FIRST,INTERVAL,WINDOW,RUN-IN,LEARN[,GROWTH]: numbers of instructions, the last three of \
+an interval together no more than it has, and WINDOW not 0"
+    for numbers in 1,2,3,4 1,1000,10,10,10,10,10 1,1000,10,10,10, x,1000,1,1,1 0,1000,0,1,1 0,1000,500,300,201 ""; do
         refused "--core-sampling=$numbers: $why" --machine=zen4 --core-sampling=$numbers ./p
     done
     quern run -q --machine=zen4 --core-sampling=0,1000,500,300,200 -o one ./p
     [ "$status" = 0 ]
     grep -qx 'desc: Sampling:         the first 0 instructions, then 500 of each 1000' one
+    quern run -q --machine=zen4 --core-sampling=0,1000,500,300,200,60 -o one ./p
+    [ "$status" = 0 ]
+    grep -qx 'desc: Sampling:         the first 0 instructions, then 500 of each 1000, later of each 60th part of those so far' one
 }
 
 # 1,000 more multiplications, each of which waits three cycles for the one before: 3,000 cycles more, of

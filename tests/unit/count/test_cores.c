@@ -411,6 +411,42 @@ static void test_growing(void **state)
     assert_in_range(counted[20], 1000 + 210 + 20000 - 200, 1000 + 210 + 20000 + 200);
 }
 
+// Instructions in the interval that begins after n of them; windows are of one instruction.
+static u32 interval_after(u32 n)
+{
+    struct cores_insn plain = insn(0, false);
+    u64 before;
+
+    cores_thread_init(&one);
+    for (u32 i = 0; i < n; i++)
+        cores_begin(&one, &plain);
+    before = counted[20];
+    for (u32 i = 0; i < 10000 && counted[20] == before; i++)
+        cores_begin(&one, &plain);
+    return (u32)(counted[20] - before);
+}
+
+// With growth 50 an interval of 100 is longer from 5000 instructions on: a 50th part of what has
+// been executed, but not more than 32 of 100.
+static void test_farther_apart(void **state)
+{
+    static const struct {
+        u32 after, growth, insns;
+    } cases[] = { { 5000, 50, 100 },    { 5050, 50, 101 },    { 10000, 50, 200 },
+                  { 160000, 50, 3200 }, { 200000, 50, 3200 }, { 200000, 0, 100 },
+                  { 2500, 50, 100 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        begin(0);
+        tb_config.sampled = tb_config.learns = true;
+        header.machine.sampling = (struct spool_sampling){
+            .first = cases[i].after, .interval = 100, .window = 1, .growth = cases[i].growth
+        };
+        assert_int_equal(interval_after(cases[i].after), cases[i].insns);
+    }
+}
+
 // Routines may go on while no instruction of their records can be beyond the phase.
 static void test_routines(void **state)
 {
@@ -452,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_branches),
         cmocka_unit_test(test_sampling),
         cmocka_unit_test(test_sampled_branches),
+        cmocka_unit_test(test_farther_apart),
         cmocka_unit_test(test_routines),
         cmocka_unit_test(test_growing),
         cmocka_unit_test(test_learning),
