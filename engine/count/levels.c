@@ -225,10 +225,11 @@ bool levels_can_wait(void)
 
 // Where LL does not wait its sets are loaded, too, though L2 may have the line: they are as far away
 // as memory is.
-void levels_ahead(const struct thread *t, u64 addr)
+void levels_ahead(const struct thread *t, u64 addr, u32 counter)
 {
     u64 place = physical(addr), line = place >> all.line_shift;
 
+    __builtin_prefetch(t->misses + counter, 1);
     if (!levels_can_wait())
         sim_level_ahead(&all.ll, line, false);
     if (!all.has_l2)

@@ -23,8 +23,9 @@ void levels_clear(void);
 // A thread begins: empty levels. With --serialize-threads all threads have the same ones.
 void levels_thread_init(struct thread *t);
 
-// Begins to load what a reference to addr will need into the host's cache. @signal-safe
-void levels_ahead(const struct thread *t, u64 addr);
+// Begins to load what a reference to addr, counted at `counter`, will need into the host's cache.
+// @signal-safe
+void levels_ahead(const struct thread *t, u64 addr, u32 counter);
 
 // What the last reference that missed L1 has found: enum core_level and enum core_translation; and
 // the lines that were loaded ahead because of it, with where they were.

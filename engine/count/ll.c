@@ -411,7 +411,7 @@ static void simulate_levels(struct thread *t, struct pending *w, struct pending 
 
     for (u32 size; w < end; w++) {
         if (w + AHEAD < end)
-            levels_ahead(t, w[AHEAD].addr);
+            levels_ahead(t, w[AHEAD].addr, w[AHEAD].counter);
         if (w->size == LL_DONE)
             continue;
         size = w->size & ~LL_FETCH;
