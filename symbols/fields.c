@@ -151,6 +151,7 @@ struct search {
     uint64_t size;            // that `type` has there
     Dwarf_Die type, declared; // declared: the member or variable that has the type
     bool whole;               // several members
+    bool numbered;            // of symbols_field
     const uint64_t *words;    // of symbols_field, until an element is entered
     int steps;                // that are left
     char path[PATH_MAX_];
@@ -418,6 +419,20 @@ static void enter_element(struct search *s, uint64_t stride, const Dwarf_Die *ty
     enter(s, 0, stride, type);
 }
 
+static bool append_elements(struct search *s, uint64_t stride, unsigned dimensions)
+{
+    char text[24];
+
+    if (s->numbered && dimensions == 1 && stride && s->low / stride == s->high / stride) {
+        snprintf(text, sizeof(text), "[%llu]", (unsigned long long)(s->low / stride));
+        return append(s, text);
+    }
+    for (unsigned i = 0; i < dimensions; i++)
+        if (!append(s, "[]"))
+            return false;
+    return true;
+}
+
 static enum next search_elements(struct search *s)
 {
     struct array a;
@@ -426,9 +441,8 @@ static enum next search_elements(struct search *s)
         return SEARCH_ENDS;
     if (a.count && s->high >= a.stride * a.count)
         return SEARCH_FAILS;
-    for (unsigned i = 0; i < a.dimensions; i++)
-        if (!append(s, "[]"))
-            return SEARCH_FAILS;
+    if (!append_elements(s, a.stride, a.dimensions))
+        return SEARCH_FAILS;
     s->in_base = false;
     enter_element(s, a.stride, &a.element);
     return SEARCH_GOES_ON;
@@ -465,6 +479,7 @@ static struct search begin(const struct symbols_field *q, const Dwarf_Die *decla
                            const Dwarf_Die *type, uint64_t size)
 {
     return (struct search){ .words = q->words,
+                            .numbered = q->numbered,
                             .low = q->low,
                             .high = q->high,
                             .step = q->step,
@@ -650,7 +665,7 @@ void fields_block(const struct fields *f, struct symbols_field *q, const char *n
     if (!size_of(*type, &size, 0) || !size || !append(&s, name))
         return;
     if (least != most || (size != most && !fields_is_open(*type))) {
-        if (!append(&s, "[]"))
+        if (!append_elements(&s, size, 1))
             return;
         enter_element(&s, size, type);
     }

@@ -94,6 +94,7 @@ struct symbols_field {
     uint64_t start, size; // of its symbol, link-time
     bool local;           // thread-local: start is that within the variables of its module
     bool inner;           // it may be a static of a function: these take longest to find
+    bool numbered;        // in the path the number of an element of one array, "nodes[3].left"
     uint64_t low, high, step;
     // Which remainders the numbers of their words have: bits for each of share/moduli.h; or NULL.
     const uint64_t *words;
