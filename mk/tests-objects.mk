@@ -9,7 +9,7 @@ DATA_BARE_FLAGS := -O1 -g -I. -ffreestanding -fno-builtin -fno-pie -no-pie -fno-
 # The same with other forms of debug information.
 DATA_FORMS := $(addprefix $(DATA_DIR)/,fields-dwarf3 fields-dwarf4 fields-split fields-units)
 DATA_CC := $(addprefix $(DATA_DIR)/,classes news)
-DATA_LIBC := $(addprefix $(DATA_DIR)/,threads tls killed)
+DATA_LIBC := $(addprefix $(DATA_DIR)/,threads tls sharing killed)
 
 # Without a C library. gcc, which keeps the functions that a call is expected in.
 $(DATA_BARE): $(DATA_DIR)/%: tests/data/%.c tests/data/bare.h $(FLAGS_STAMP)
@@ -36,4 +36,4 @@ $(DATA_LIBC): $(DATA_DIR)/%: tests/data/%.c $(FLAGS_STAMP)
 CHECKS += check-data
 .PHONY: check-data
 check-data: $(ALL) $(DATA_BARE) $(DATA_FORMS) $(DATA_CC) $(DATA_LIBC) $(COMPAT_PROGRAMS)
-	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) blocks classes news lifetimes threads tls) -- $(COMPAT_PROGRAMS)
+	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) blocks classes news lifetimes threads tls sharing) -- $(COMPAT_PROGRAMS)

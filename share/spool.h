@@ -46,7 +46,8 @@
 #define SPOOL_THREADS_FIXED 2400u
 #define SPOOL_THREADS_MAX   33120u // the kernel has 32,768 threads unless it is told otherwise
 // After the near slots, with --data=yes: struct spool_data_object[], struct spool_data_count[], the
-// names of objects, struct spool_data_flow[] and struct spool_data_cell[]. Mapped as one piece.
+// names of objects, struct spool_data_flow[], struct spool_data_cell[] and struct
+// spool_data_share[]. Mapped as one piece.
 #define SPOOL_DATA_OFF         UINT64_C(0x4c00000000)
 #define SPOOL_DATA_OBJECTS_MAX 0x40000u
 #define SPOOL_DATA_COUNTS_OFF  UINT64_C(0x4000000) // these from SPOOL_DATA_OFF
@@ -57,8 +58,10 @@
 #define SPOOL_DATA_FLOWS_MAX   0x100000u
 #define SPOOL_DATA_CELLS_OFF   UINT64_C(0xf000000) // struct spool_data_cell[]
 #define SPOOL_DATA_CELLS_MAX   0x100000u
+#define SPOOL_DATA_SHARES_OFF  UINT64_C(0x17000000) // struct spool_data_share[]
+#define SPOOL_DATA_SHARES_MAX  0x10000u
 #define SPOOL_DATA_SIZE \
-    (SPOOL_DATA_CELLS_OFF + SPOOL_DATA_CELLS_MAX * sizeof(struct spool_data_cell))
+    (SPOOL_DATA_SHARES_OFF + SPOOL_DATA_SHARES_MAX * sizeof(struct spool_data_share))
 // After the near slots, with --calls=yes: each thread's open calls, struct spool_frame.
 #define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
 #define SPOOL_STACK_SIZE UINT64_C(0x4000000)
@@ -570,6 +573,29 @@ struct spool_data_cell {
 #define SPOOL_DATA_PIECE      64u
 #define SPOOL_DATA_PIECES     16384u
 
+// One of the two references of an invalidation: of an instruction, to a byte of an object.
+struct spool_data_touch {
+    uint32_t counter; // the first one of the instruction, plus one
+    uint32_t object;
+    uint64_t offset; // from the object's beginning; SPOOL_DATA_NO_OFFSET: not known
+};
+
+#define SPOOL_DATA_NO_OFFSET (~UINT64_C(0))
+
+// How often a thread has referenced a line that it had referenced before, and that another thread
+// had written since (an invalidation), by these two references.
+struct spool_data_share {
+    struct spool_data_touch touched, written;
+    uint32_t how; // SPOOL_SHARE_*
+    uint32_t reserved;
+    uint64_t invalidations;
+    uint64_t most; // how many there could have been, had the two threads taken turns
+    uint64_t reserved2;
+};
+
+#define SPOOL_SHARE_TRUE   1u // some byte is the same; else false sharing
+#define SPOOL_SHARE_WRITES 2u // the reference that was invalidated writes
+
 // Where a block leads to.
 enum spool_flow_end {
     SPOOL_FLOW_ENDS, // nowhere that is known
@@ -597,6 +623,8 @@ struct spool_data {
     uint64_t flows_used;                   // records
     uint64_t cells_used;                   // entries
     uint64_t lines_lost;                   // misses for whose line there was no space to note it
+    uint64_t shares_used;                  // entries
+    uint64_t shares_lost;                  // invalidations for which there was no space
 };
 
 // The program's own allocators, in s_functions: each a letter, numbers divided by colons, a blank,
@@ -974,7 +1002,8 @@ _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_held) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
 _Static_assert(sizeof(struct spool_data_object) == 256 && sizeof(struct spool_data_count) == 128 &&
-                   sizeof(struct spool_data_flow) == 32 && sizeof(struct spool_data_cell) == 128,
+                   sizeof(struct spool_data_flow) == 32 && sizeof(struct spool_data_cell) == 128 &&
+                   sizeof(struct spool_data_share) == 64,
                "arrays in the data area");
 _Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SPOOL_DATA_OFF &&
                    SPOOL_DATA_OFF + SPOOL_DATA_SIZE <= SPOOL_STACKS_OFF &&
@@ -985,7 +1014,9 @@ _Static_assert(SPOOL_THREADS_OFF + SPOOL_THREADS_FIXED * SPOOL_THREAD_SIZE <= SP
                        SPOOL_DATA_NAMES_OFF &&
                    SPOOL_DATA_NAMES_OFF + SPOOL_DATA_NAMES_SIZE <= SPOOL_DATA_FLOWS_OFF &&
                    SPOOL_DATA_FLOWS_OFF + SPOOL_DATA_FLOWS_MAX * sizeof(struct spool_data_flow) <=
-                       SPOOL_DATA_CELLS_OFF,
+                       SPOOL_DATA_CELLS_OFF &&
+                   SPOOL_DATA_CELLS_OFF + SPOOL_DATA_CELLS_MAX * sizeof(struct spool_data_cell) <=
+                       SPOOL_DATA_SHARES_OFF,
                "consecutive");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");
 _Static_assert(sizeof(struct spool_code_insn) == 24, "written as it is");

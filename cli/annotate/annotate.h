@@ -13,6 +13,7 @@
 #include "cli/options/options.h"
 #include "cli/profiles/fields.h"
 #include "cli/profiles/lifetimes.h"
+#include "cli/profiles/sharing.h"
 #include "cli/profiles/table.h"
 #include "cli/profiles/walks.h"
 #include "quern/profile.h"
@@ -86,6 +87,8 @@ struct annotate {
     struct walks walks;   // through the objects, of a profile of the data
     struct walks by_line; // of the lines, from --data
     struct lifetimes blocks; // of the objects; their fields
+    struct sharing sharing;  // lines of them that threads share
+    bool *shared_shown;      // by pair of these
     struct fields fields;
     struct fields_row *field_rows;
     size_t field_row_count;

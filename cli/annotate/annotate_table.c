@@ -474,6 +474,57 @@ static void put_fields(const struct annotate *a, const struct annotate_row *obje
     free(list);
 }
 
+// ---- Lines that threads share ----
+
+#define SHARED_SHOWN 4u  // of an object
+#define SHARED_OTHER 16u // of objects that are not shown
+
+static void put_pair(const struct annotate *a, size_t i, const char *before)
+{
+    char *text = sharing_text(&a->sharing, &a->sharing.pair[i]);
+
+    text_print(stdout, "%s%s\n", before, text);
+    free(text);
+    a->shared_shown[i] = true;
+}
+
+static void put_shared(const struct annotate *a, uint32_t func)
+{
+    size_t shown = 0, more = 0;
+
+    for (size_t i = 0; i < a->sharing.count; i++) {
+        if (!sharing_has(&a->sharing.pair[i], a->p, func))
+            continue;
+        if (shown++ < SHARED_SHOWN)
+            put_pair(a, i, "   shared: ");
+        else
+            more++;
+    }
+    if (more)
+        text_print(stdout, "   shared: and %zu more\n", more);
+}
+
+// Of objects that have no row: a line that threads share need not miss.
+static void put_other_shared(const struct annotate *a)
+{
+    size_t shown = 0, more = 0;
+
+    for (size_t i = 0; i < a->sharing.count; i++) {
+        if (a->shared_shown[i])
+            continue;
+        if (!shown)
+            fputs(TABLE_RULE "-- Lines that threads share\n" TABLE_RULE, stdout);
+        if (shown++ < SHARED_OTHER)
+            put_pair(a, i, "");
+        else
+            more++;
+    }
+    if (more)
+        text_print(stdout, "and %zu more\n", more);
+    if (shown)
+        putchar('\n');
+}
+
 // Edges of a function, sorted by cost.
 struct shown_edge {
     struct quern_edge e;
@@ -693,6 +744,7 @@ void annotate_functions(struct annotate *a)
         put_blocks(a, r->func);
         putchar('\n');
         put_fields(a, r);
+        put_shared(a, r->func);
         if (split)
             put_files_of(a, &g, a->list.order[k]);
         if (whole && (tree == TREE_CALLING || tree == TREE_BOTH))
@@ -700,6 +752,7 @@ void annotate_functions(struct annotate *a)
     }
     putchar('\n');
     free_groups(&g);
+    put_other_shared(a);
 }
 
 void annotate_files(struct annotate *a)

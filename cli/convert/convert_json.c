@@ -12,6 +12,7 @@
 #include "cli/profiles/fields.h"
 #include "cli/profiles/lifetimes.h"
 #include "cli/profiles/read.h"
+#include "cli/profiles/sharing.h"
 #include "cli/profiles/walks.h"
 
 static void put_optional(FILE *f, const char *key, const char *s)
@@ -166,6 +167,43 @@ static void put_blocks(FILE *f, const struct convert *c)
     lifetimes_free(&l);
 }
 
+static void put_side(FILE *f, const struct sharing_side *side)
+{
+    putc('{', f);
+    put_optional(f, "object", side->object);
+    putc(',', f);
+    put_optional(f, "object_file", side->object_file);
+    putc(',', f);
+    put_optional(f, "field", side->field);
+    fprintf(f, ",\"writes\":%s,", side->writes ? "true" : "false");
+    put_optional(f, "function", side->function);
+    putc(',', f);
+    put_optional(f, "file", side->file);
+    fprintf(f, ",\"line\":%llu}", (unsigned long long)side->line);
+}
+
+// Lines of the cache that threads share.
+static void put_sharing(FILE *f, const struct convert *c)
+{
+    struct sharing s;
+
+    sharing_read(&s, c->p);
+    for (size_t i = 0; i < s.count; i++) {
+        const struct sharing_pair *pair = &s.pair[i];
+
+        fprintf(f, "%s{\"kind\":\"%s\",\"invalidations\":%llu,\"most\":%llu,\"sides\":[",
+                i ? ",\n" : ",\n\"sharing\":[\n", pair->is_true ? "true" : "false",
+                (unsigned long long)pair->invalidations, (unsigned long long)pair->most);
+        put_side(f, &pair->side[0]);
+        putc(',', f);
+        put_side(f, &pair->side[1]);
+        fputs("]}", f);
+    }
+    if (s.count)
+        fprintf(f, "],\n\"sharing_serialized\":%s", s.serialized ? "true" : "false");
+    sharing_free(&s);
+}
+
 // The names of the rows of its objects.
 static void put_fields(FILE *f, const struct convert *c)
 {
@@ -225,6 +263,7 @@ void convert_json(FILE *f, const struct convert *c)
     put_functions(f, c);
     put_walks(f, c);
     put_blocks(f, c);
+    put_sharing(f, c);
     put_fields(f, c);
     if (c->lines)
         put_lines(f, c);

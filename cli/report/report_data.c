@@ -14,6 +14,7 @@
 #include "cli/profiles/objects.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/remark.h"
+#include "cli/profiles/sharing.h"
 #include "cli/profiles/walks.h"
 #include "cli/report/report.h"
 #include "report/pack/deflate.h"
@@ -384,6 +385,57 @@ static void put_advice(struct put *t, const struct group *group, size_t n)
     advice_free(&a);
 }
 
+// ---- Sharing ----
+
+// The number of a side's object; -1: it has no misses, or is left out.
+static long long object_index(const struct put *t, const struct sharing_side *side,
+                              const struct group *group, size_t n)
+{
+    for (size_t i = 0; i < n && i < OBJECTS; i++) {
+        struct quern_func f = quern_profile_func_get(t->o.p, group[i].object);
+
+        if (strcmp(quern_profile_str(t->o.p, f.name), side->object) == 0 &&
+            strcmp(quern_profile_str(t->o.p, f.file), side->object_file) == 0)
+            return (long long)i;
+    }
+    return -1;
+}
+
+static void put_side(struct put *t, const struct sharing_side *side, const struct group *group,
+                     size_t n)
+{
+    char *place = sharing_place(side);
+
+    fprintf(t->f, ",[%lld,", object_index(t, side, group, n));
+    put_string(t->f, place);
+    fprintf(t->f, ",%d,", side->writes);
+    put_string(t->f, side->function);
+    putc(',', t->f);
+    put_string(t->f, side->file);
+    fprintf(t->f, ",%llu]", (unsigned long long)side->line);
+    free(place);
+}
+
+// Of the profile, not of its base.
+static void put_sharing(struct put *t, const struct group *group, size_t n)
+{
+    struct sharing s;
+
+    sharing_read(&s, t->o.p);
+    fprintf(t->f, ",\n\"serialized\":%d,\"sharing\":[", s.serialized);
+    for (size_t i = 0; i < s.count && i < ROWS; i++) {
+        const struct sharing_pair *pair = &s.pair[i];
+
+        fprintf(t->f, "%s[%d,\"%llu\",\"%llu\"", i ? ",\n" : "\n", pair->is_true,
+                (unsigned long long)pair->invalidations, (unsigned long long)pair->most);
+        put_side(t, &pair->side[0], group, n);
+        put_side(t, &pair->side[1], group, n);
+        putc(']', t->f);
+    }
+    putc(']', t->f);
+    sharing_free(&s);
+}
+
 // ---- Functions: those of the data are functions of the report ----
 
 static const struct put *naming;
@@ -496,6 +548,7 @@ static void put_all(struct put *t, const char *path, const char *base)
     put_head(t, path, base);
     put_objects(t, group, n);
     put_advice(t, group, n);
+    put_sharing(t, group, n);
     put_funcs(t);
     free(t->string);
     free(t->strings);

@@ -14,6 +14,7 @@
 #include "engine/count/reftrace.h"
 #include "engine/count/tage.h"
 #include "engine/count/vector.h"
+#include "engine/objects/sharing.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stopworld.h"
@@ -238,6 +239,7 @@ int caches_thread_init(struct thread *t)
     cores_thread_init(t);
     curve_thread_init(t);
     reftrace_thread_init(t);
+    t->sharing_seen = 0;
     t->hist = 0;
     if (!serial.first) {
         serial.first = s;
@@ -245,6 +247,7 @@ int caches_thread_init(struct thread *t)
         serial.d1 = heap_alloc(d1_bytes());
     } else {
         ll_share();
+        sharing_begin();
     }
     return 0;
 }
@@ -269,6 +272,7 @@ void caches_before_fork(void)
 void caches_fork_child(void)
 {
     ll_fork_child();
+    sharing_fork_child();
 }
 
 bool caches_by_vectors(void)
@@ -320,8 +324,14 @@ void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
     ll_ref(t, addr, levels_are_on() ? size | LL_FETCH : size, counter);
 }
 
-// With --curve: a line of the sample is hinted to be in another way than it is, `by` ways further,
-// so that code that is generated for hits leaves it to C.
+// With --curve lines of the sample, with --data those that threads share: code that is generated
+// for hits leaves them to C, because they are hinted to be in another way than they are.
+static bool is_for_c(u64 line)
+{
+    return curve_samples(line) || sharing_watches(line);
+}
+
+// The way that is hinted for such a line, `by` ways further; and back.
 static u32 way_beside(const struct sim_stamps *c, u32 way, bool back)
 {
     u32 all = (c->set_mask + 1) * c->stride, by = c->set_mask ? c->stride : 1;
@@ -331,8 +341,33 @@ static u32 way_beside(const struct sim_stamps *c, u32 way, bool back)
 
 static void d1_hint(struct sim_stamps *c, u64 line, u32 way)
 {
-    c->hints[line % SIM_STAMPS_HINTS] =
-        (u16)(curve_samples(line) ? way_beside(c, way, false) : way);
+    c->hints[line % SIM_STAMPS_HINTS] = (u16)(is_for_c(line) ? way_beside(c, way, false) : way);
+}
+
+static void hint_beside(struct sim_stamps *c, u16 *hint)
+{
+    *hint = (u16)way_beside(c, *hint, false);
+}
+
+// At first all lines: which of them another thread knows is not known yet. A hint for another line
+// with the same place is moved, too, and found again by C.
+void caches_replays(struct thread *t)
+{
+    struct sim_stamps *c = &t->sim->stamps;
+    u32 seen = t->sharing_seen, now;
+
+    if (!sharing_is_on() || !tb_config.stamps || seen == (now = sharing_changes()))
+        return;
+    t->sharing_seen = now;
+    for (u32 i = 0; !seen && i < SIM_STAMPS_HINTS; i++)
+        hint_beside(c, &c->hints[i]);
+    for (u32 i = 0; seen && i < SHARING_LINES; i++) {
+        u64 line = sharing_line(i);
+        u16 *hint = &c->hints[line % SIM_STAMPS_HINTS];
+
+        if (line != SHARING_NONE && c->tags[*hint] == line << c->line_shift)
+            hint_beside(c, hint);
+    }
 }
 
 static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
@@ -342,7 +377,7 @@ static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
     struct sim_stamps_way r;
 
     t->clock += CACHES_TICK;
-    if (curve_samples(line))
+    if (is_for_c(line))
         hint = way_beside(c, hint, true);
     if (c->tags[hint] == (a & ~c->low)) { // as routines do
         c->stamps[hint] = t->clock;
@@ -351,7 +386,7 @@ static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
     if (tb_config.vectors != 64) {
         bool miss = sim_stamps_touch(c, a, t->clock);
 
-        if (tb_config.curve)
+        if (tb_config.curve || sharing_is_on())
             d1_hint(c, line, c->hints[line % SIM_STAMPS_HINTS]);
         return miss;
     }
@@ -376,7 +411,9 @@ void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     bool write = size & CACHES_WRITE, missed;
 
-    size &= ~CACHES_WRITE;
+    if (sharing_is_on())
+        sharing_ref(t, addr, size & ~(CACHES_WRITE | CACHES_STORES), size & CACHES_STORES, counter);
+    size &= ~(CACHES_WRITE | CACHES_STORES);
     if (tb_config.curve)
         curve_data(t, addr, size, write);
     missed = tb_config.stamps ? d1_stamps(t, addr, size) : sim_cache_ref(&t->sim->d1, addr, size);

@@ -18,6 +18,10 @@ void caches_thread_fini(struct thread *t);
 void caches_before_fork(void);
 void caches_fork_child(void);
 
+// With --data=yes, before records of t are replayed: leaves to C what is watched since
+// (objects/sharing.h).
+void caches_replays(struct thread *t);
+
 // Empties all caches; predictors stay. The world is stopped, and no record waits for its replay:
 // not with --replay.
 void caches_clear(void);
@@ -41,12 +45,16 @@ u32 caches_d1_stride(void);
 
 // -- for the helpers: helpers.h says what they may do --
 
-// A data reference. Counts a miss of D1 at `counter`, one of LL at the next. CACHES_WRITE in size:
-// it writes and does not read; only with --curve=yes.
-#define CACHES_WRITE 0x80000000u
-static inline u32 caches_write(bool writes)
+// A data reference. Counts a miss of D1 at `counter`, one of LL at the next. In size: CACHES_WRITE,
+// it writes and does not read, only with --curve=yes; CACHES_STORES, it writes, only with
+// --data=yes.
+#define CACHES_WRITE  0x80000000u
+#define CACHES_STORES 0x40000000u
+static inline u32 caches_way(bool reads, bool writes)
 {
-    return writes && tb_config.curve ? CACHES_WRITE : 0;
+    u32 bits = writes && !reads && tb_config.curve ? CACHES_WRITE : 0;
+
+    return writes && tb_config.data ? bits | CACHES_STORES : bits;
 }
 void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter);
 // A reference that has missed D1; a fetch that has missed I1.

@@ -162,7 +162,8 @@ static void vec_refs(struct thread *t, const struct helperdesc_vec *d, u32 mask,
             continue;
         calls_count(t, counter + d->write, 1);
         reftrace_ref(d->write ? REFTRACE_WRITE : REFTRACE_READ, addr[i], size, false);
-        caches_dref(t, addr[i], sim_clip(size, tb_config.min_line) | caches_write(d->write),
+        caches_dref(t, addr[i],
+                    sim_clip(size, tb_config.min_line) | caches_way(!d->write, d->write),
                     counter + 2 + (d->write ? tb_config.read_counters : 0u));
     }
 }

@@ -95,7 +95,7 @@ static void read(struct thread *t, const struct run *r, u64 addr)
 static void write(struct thread *t, const struct run *r, u64 addr)
 {
     reftrace_ref(REFTRACE_WRITE, addr, r->size, false);
-    caches_dref(t, addr, r->size | caches_write(true), r->first + r->c.d1mw);
+    caches_dref(t, addr, r->size | caches_way(false, true), r->first + r->c.d1mw);
 }
 
 static u64 source(const struct run *r, u64 i)

@@ -12,25 +12,10 @@
 #include "engine/objects/objtable.h"
 #include "engine/objects/pages.h"
 #include "engine/objects/ranges.h"
+#include "engine/objects/sharing.h"
 #include "engine/objects/walks.h"
 
 static const u8 *owner; // of counters: their events
-
-void objects_init(void)
-{
-    u64 totals;
-
-    if (!tb_config.data)
-        return;
-    owner = calls_owner(&totals);
-    objtable_init();
-    pages_init();
-    ranges_init();
-    cells_init();
-    lifetimes_init();
-    mappings_init();
-    alloc_init();
-}
 
 void objects_thread_init(struct thread *t)
 {
@@ -54,6 +39,36 @@ static void look_up(const struct thread *t, u64 addr, u64 at, struct found *out,
             mappings_span(addr, &span);
         pages_keep(addr, span.start, span.end, out, *block);
     }
+}
+
+static u32 object_at(const struct thread *t, u64 addr, u64 *start)
+{
+    u64 at = tb_config.recording ? t->objects_at : objtable_now();
+    struct found found;
+    bool block;
+
+    if (!pages_find(addr, at, &found, &block))
+        look_up(t, addr, at, &found, &block);
+    *start = block ? lifetimes_start(&found) : found.start;
+    return found.object;
+}
+
+void objects_init(void)
+{
+    u64 totals;
+
+    if (!tb_config.data)
+        return;
+    owner = calls_owner(&totals);
+    objtable_init();
+    pages_init();
+    ranges_init();
+    cells_init();
+    lifetimes_init();
+    sharing_find = object_at;
+    sharing_init();
+    mappings_init();
+    alloc_init();
 }
 
 // Apart, so that no initializer of it comes before the direction flag is cleared.

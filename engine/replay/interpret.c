@@ -27,7 +27,8 @@ static void ref(struct thread *t, const struct record_op *o, const u64 *slot, bo
 
     reftrace_ref((enum reftrace_item)o->way, addr, o->size, undone);
     caches_dref(t, addr,
-                sim_clip(o->size, tb_config.min_line) | caches_write(o->way == REFTRACE_WRITE),
+                sim_clip(o->size, tb_config.min_line) |
+                    caches_way(o->way != REFTRACE_WRITE, o->way != REFTRACE_READ),
                 o->counter);
 }
 

@@ -123,6 +123,7 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
         t->replay_from_sp = t->replay_sp;
         t->replay_end = (u64)end;
         objtable_buffer_replays(t, (u64)from);
+        caches_replays(t);
         reftrace_begin(t);
         do {
             from = is_interpreted(t) ? run_in_c(t, from, end) : run_routines(t, from, end);

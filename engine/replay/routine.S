@@ -14,7 +14,7 @@
     .text
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
-    .globl routine_to_ll, routine_to_cold, routine_sampled
+    .globl routine_to_ll, routine_to_cold, routine_sampled, routine_shared
 
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
@@ -116,6 +116,11 @@ routine_sampled: // called. rax, rcx, edx: as for routine_to_d1. ZF: it is for C
     ret
 1:  cmp edi, edi // two lines
     lea rdi, [r12 + TA_D1_HINTS]
+    ret
+
+    .type routine_shared, @function
+routine_shared: // called. ZF: there are threads, and each miss is for C (objects/sharing.h)
+    cmp dword ptr [rip + sharing_off], 0
     ret
 
     .type routine_to_i1, @function

@@ -42,7 +42,7 @@
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
-extern const char routine_sampled[];
+extern const char routine_sampled[], routine_shared[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -1006,7 +1006,7 @@ static void ref_in_c(struct maker *m, const struct record_op *o)
 {
     struct x86 *a = &m->code;
 
-    x86_mov_imm(a, R_RDX, o->size | caches_write(o->way == REFTRACE_WRITE));
+    x86_mov_imm(a, R_RDX, o->size | caches_way(o->way != REFTRACE_WRITE, o->way != REFTRACE_READ));
     x86_mov_imm(a, R_RSI, o->counter);
     x86_fix(a, x86_call(a), (u64)routine_to_d1);
 }
@@ -1023,6 +1023,12 @@ static void part_ref(struct maker *m, const struct part *p)
     x86_mov_imm(a, R_RDX, p->op->size);
     if (tb_config.curve) {
         x86_fix(a, x86_call(a), (u64)routine_sampled);
+        other = x86_jcc8(a, CC_NE);
+        ref_in_c(m, p->op);
+        x86_fix(a, x86_jmp(a), p->back);
+        x86_land(a, other);
+    } else if (tb_config.data) {
+        x86_fix(a, x86_call(a), (u64)routine_shared);
         other = x86_jcc8(a, CC_NE);
         ref_in_c(m, p->op);
         x86_fix(a, x86_jmp(a), p->back);

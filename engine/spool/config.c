@@ -91,7 +91,7 @@ static void config_replay(struct tb_config *c)
 
     stamps = stamps && (!c->core || c->sampled);
     // Of a line that is looked at, the hint says another way.
-    stamps = stamps && !(c->curve && spool->d1.size == spool->d1.line);
+    stamps = stamps && !((c->curve || c->data) && spool->d1.size == spool->d1.line);
     if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors())))
         how = c->curve && stamps ? SPOOL_F_REPLAY : 0; // else each reference goes to C
     // With these, the call of a reference is determined at the reference.

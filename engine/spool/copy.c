@@ -126,6 +126,10 @@ static long copy_data(int fd, const struct spool_data *d)
         ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_CELLS_OFF),
                        d->cells_used * sizeof(struct spool_data_cell),
                        SPOOL_DATA_OFF + SPOOL_DATA_CELLS_OFF);
+    if (!ret)
+        ret = copy_out(fd, (void *)(DATA_BASE + SPOOL_DATA_SHARES_OFF),
+                       d->shares_used * sizeof(struct spool_data_share),
+                       SPOOL_DATA_OFF + SPOOL_DATA_SHARES_OFF);
     return ret;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/count/reftrace.h"
 #include "engine/count/vtsc.h"
 #include "engine/objects/objtable.h"
+#include "engine/objects/sharing.h"
 #include "engine/process/finisher.h"
 #include "engine/process/fork.h"
 #include "engine/replay/recordbuf.h"
@@ -131,8 +132,10 @@ static void zero(void)
             zero_slot(slot);
     }
     calls_zero_left();
-    if (tb_config.data)
+    if (tb_config.data) {
         objtable_zero();
+        sharing_zero();
+    }
     for (u64 i = 0; i < spool->partial_used; i++)
         partial[i].count = 0;
 }

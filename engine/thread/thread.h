@@ -242,6 +242,7 @@ struct thread {
     u64 objects_begin[TA_RECORD_BUFFERS]; // objects_at of each record buffer's begin
     struct alloc_call *alloc;             // objects/alloc.c: of an allocator, not returned yet
     u32 objects_number;                   // of this thread among all that ever were, from 1 on
+    u32 sharing_seen;                     // count/caches.c: lines that are watched, as of when
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");

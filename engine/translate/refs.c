@@ -79,7 +79,8 @@ static void emit_dref(struct tb *b, u32 i, const struct memref *r)
 static void cold_dref(struct tb *b, const struct cold_dref *c, u64 back)
 {
     bool write = (c->ref.flags & (MEMREF_READ | MEMREF_WRITE)) == MEMREF_WRITE;
-    struct helperdesc_d1 d = { c->counter, c->size | caches_write(write) };
+    struct helperdesc_d1 d = { c->counter,
+                               c->size | caches_way(!write, c->ref.flags & MEMREF_WRITE) };
     u64 set, tag;
 
     if (!tb_config.d1_fast) {

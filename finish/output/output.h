@@ -63,6 +63,32 @@ void output_walks_add(struct output_walks *w, uint32_t object, const struct quer
 // Adds the lines to the profile. Nonzero: it lacks memory.
 int output_walks_put(struct output_walks *w, struct quern_profile *p);
 
+// ---- output_sharing.c: lines that threads share, for output_data() ----
+
+// Of all invalidations, one and more of a pair are shown.
+#define OUTPUT_SHARING_LEAST 1000u
+
+// One of the two references of an invalidation.
+struct output_sharing_side {
+    const char *object, *object_file; // its name and file in the profile
+    uint64_t offset;                  // or SPOOL_DATA_NO_OFFSET
+    char *field;                      // to be freed; NULL: unknown
+    const char *function, *file;      // the line of the code
+    uint64_t line;
+    bool writes;
+};
+
+struct output_sharing {
+    struct output_sharing_side side[2];
+    bool is_true;
+    uint64_t invalidations, most;
+};
+
+// Adds the lines to the profile: of n pairs, whose order and sides it changes. Nonzero: it lacks
+// memory.
+int output_sharing_put(struct output_sharing *s, size_t n, bool serialized,
+                       struct quern_profile *p);
+
 // ---- output_fields.c: where in their objects the misses are, for output_data() ----
 
 enum { OUTPUT_FIELD_L1, OUTPUT_FIELD_L2, OUTPUT_FIELD_LL, OUTPUT_FIELD_LEVELS };
@@ -90,6 +116,16 @@ struct output_fields {
 void output_fields_find(struct output_fields *f, const struct spool_data_file *d,
                         struct places *places);
 void output_fields_free(struct output_fields *f);
+
+// A byte of an object.
+struct output_touch {
+    uint32_t object; // its number
+    uint64_t offset; // or SPOOL_DATA_NO_OFFSET
+    char *path; // out: the member that it is in, "counters[3].hits", to be freed; NULL: unknown
+};
+void output_fields_name(struct output_touch *touch, size_t n, const struct spool_data_file *d,
+                        struct places *places);
+
 // Those of an object: *n of them.
 const struct output_field *output_fields_of(const struct output_fields *f, uint32_t object,
                                             size_t *n);

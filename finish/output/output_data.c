@@ -462,6 +462,91 @@ static void put_blocks(struct data *o)
     free(line);
 }
 
+// ---- Sharing between threads ----
+
+static const char *text_of(struct data *o, uint32_t string)
+{
+    const char *text = quern_profile_str(o->p, string);
+
+    return text && *text ? text : "???";
+}
+
+// Where a touch is: in the code, and the function that its object is.
+struct touched {
+    struct quern_site code;
+    uint32_t object;
+};
+
+static void put_side(struct data *o, struct output_sharing_side *to,
+                     const struct output_touch *touch, const struct touched *at)
+{
+    struct quern_func of = quern_profile_func_get(o->p, at->object);
+
+    *to = (struct output_sharing_side){
+        .object = text_of(o, of.name),
+        .object_file = text_of(o, of.file),
+        .offset = touch->offset,
+        .field = touch->path,
+        .function = text_of(o, quern_profile_func_get(o->p, at->code.func).name),
+        .file = text_of(o, at->code.file),
+        .line = at->code.line,
+    };
+}
+
+// The two sides of each entry.
+static struct output_touch *touches_of(const struct data *o)
+{
+    size_t n = 2 * o->file.shares;
+    struct output_touch *touch = xcalloc(n + 1, sizeof(*touch));
+
+    for (size_t i = 0; i < n; i++) {
+        const struct spool_data_share *s = &o->file.shared[i / 2].share;
+        const struct spool_data_touch *t = i % 2 ? &s->written : &s->touched;
+
+        touch[i] = (struct output_touch){ .object = t->object, .offset = t->offset };
+    }
+    output_fields_name(touch, n, &o->file, o->places);
+    return touch;
+}
+
+// After the costs: an object that has none is no row. Returns how many records are damaged.
+static uint64_t put_sharing(struct data *o)
+{
+    size_t n = 0, shares = o->file.shares;
+    struct output_touch *touch = touches_of(o);
+    struct touched *at = xcalloc(2 * shares + 1, sizeof(*at));
+    struct output_sharing *all = xcalloc(shares + 1, sizeof(*all));
+
+    for (size_t i = 0; i < 2 * shares; i++) { // texts do not move any more then
+        const struct spool_data_shared *from = &o->file.shared[i / 2];
+
+        if (from->pc[i % 2])
+            at[i].code = site_of(o, from->map[i % 2], from->pc[i % 2]);
+        at[i].object = object_of(o, touch[i].object)->func;
+    }
+    for (size_t i = 0; i < shares; i++) {
+        const struct spool_data_shared *from = &o->file.shared[i];
+
+        if (!from->pc[0] || !from->pc[1]) {
+            free(touch[2 * i].path);
+            free(touch[2 * i + 1].path);
+            continue;
+        }
+        for (size_t k = 0; k < 2; k++)
+            put_side(o, &all[n].side[k], &touch[2 * i + k], &at[2 * i + k]);
+        all[n].is_true = from->share.how & SPOOL_SHARE_TRUE;
+        all[n].invalidations = from->share.invalidations;
+        all[n].most = from->share.most;
+        all[n].side[0].writes = from->share.how & SPOOL_SHARE_WRITES;
+        all[n++].side[1].writes = true;
+    }
+    must(o, output_sharing_put(all, n, o->s->h->flags & SPOOL_F_SERIALIZE, o->p));
+    free(all);
+    free(at);
+    free(touch);
+    return shares - n;
+}
+
 static void put_header(struct data *o)
 {
     const char *cmd = spool_file_text(o->s, o->s->h->s_cmd), *names[EVENTS];
@@ -507,6 +592,7 @@ static int write_all(struct data *o, const struct finish_totals *totals, const c
     put_blocks(o);
     bad += add_rest(o, totals);
     must(o, output_walks_put(o->walks, o->p));
+    bad += put_sharing(o);
     if (bad)
         warn("%s: %llu records of misses by object are damaged", output, (unsigned long long)bad);
     if (o->lacking || symbols_is_short()) {

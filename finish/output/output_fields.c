@@ -327,6 +327,65 @@ void output_fields_find(struct output_fields *f, const struct spool_data_file *d
         qsort(f->field, f->count, sizeof(*f->field), compare_objects);
 }
 
+// ---- Names of single bytes ----
+
+static int by_object(const void *x, const void *y)
+{
+    const struct output_touch *a = *(struct output_touch *const *)x,
+                              *b = *(struct output_touch *const *)y;
+
+    if (a->object != b->object)
+        return a->object < b->object ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static void take_path(struct output_touch *t, const struct symbols_field *q)
+{
+    free(t->path);
+    t->path = q->path;
+}
+
+void output_fields_name(struct output_touch *touch, size_t n, const struct spool_data_file *d,
+                        struct places *places)
+{
+    struct output_touch **list = xcalloc(n + 1, sizeof(*list));
+    struct spool_data_cell *cell = xcalloc(n + 1, sizeof(*cell));
+    struct asked *asked = xcalloc(n + 1, sizeof(*asked));
+    size_t known = 0, asking = 0, same;
+
+    for (size_t i = 0; i < n; i++)
+        if (touch[i].offset != SPOOL_DATA_NO_OFFSET)
+            list[known++] = &touch[i];
+    if (known)
+        qsort(list, known, sizeof(*list), by_object);
+    for (size_t i = 0; i < known; i++)
+        cell[i] = (struct spool_data_cell){ .object = list[i]->object,
+                                            .first = list[i]->offset,
+                                            .low = list[i]->offset,
+                                            .high = list[i]->offset };
+    for (size_t i = 0; i < known; i += same) {
+        const struct spool_data_object *b = &d->object[list[i]->object];
+
+        for (same = 0; i + same < known && list[i + same]->object == list[i]->object; same++) {
+            asked[asking + same] = question(d, &cell[i + same]);
+            asked[asking + same].q.numbered = true;
+        }
+        if (is_variable(b)) {
+            asking += same;
+        } else if (b->kind == SPOOL_DATA_HEAP) {
+            ask_block(b, &asked[asking], same, places);
+            for (size_t k = 0; k < same; k++)
+                take_path(list[i + k], &asked[asking + k].q);
+        }
+    }
+    ask(asked, asking, d, places);
+    for (size_t i = 0; i < asking; i++)
+        take_path(list[asked[i].cell - cell], &asked[i].q);
+    free(asked);
+    free(cell);
+    free(list);
+}
+
 void output_fields_free(struct output_fields *f)
 {
     for (size_t i = 0; i < f->count; i++)

@@ -245,6 +245,14 @@ struct spool_data_miss {
     struct spool_data_walk walk;
 };
 
+// An entry of the sharing between threads, and where its instructions are: map and pc of the one
+// that touches, and of the one that had written.
+struct spool_data_shared {
+    struct spool_data_share share;
+    uint32_t map[2];
+    uint64_t pc[2]; // 0: unknown
+};
+
 struct spool_data_file {
     struct spool_data_object *object; // `objects` of them; the first is unknown
     size_t objects;
@@ -254,6 +262,8 @@ struct spool_data_file {
     size_t misses;
     struct spool_data_cell *cell; // by object
     size_t cells;
+    struct spool_data_shared *shared;
+    size_t shares;
     uint64_t bad; // records that no engine writes
 };
 

@@ -123,6 +123,74 @@ static void take_cells(struct spool_data_file *d, size_t n)
     qsort(d->cell, kept, sizeof(*d->cell), compare_cells);
 }
 
+// ---- Sharing ----
+
+static void take_shares(struct spool_data_file *d, const struct spool_data_share *share, size_t n)
+{
+    d->shared = xcalloc(n + 1, sizeof(*d->shared));
+    for (size_t i = 0; i < n; i++) {
+        const struct spool_data_share *s = &share[i];
+
+        if (!s->invalidations)
+            continue;
+        if (!s->touched.counter || !s->written.counter || s->touched.object >= d->objects ||
+            s->written.object >= d->objects || s->invalidations >= FINISH_COUNT_MAX ||
+            s->most < s->invalidations || s->most >= FINISH_COUNT_MAX)
+            d->bad++;
+        else
+            d->shared[d->shares++].share = *s;
+    }
+}
+
+// A side of an entry, found by its counter.
+struct side {
+    uint32_t counter;
+    uint32_t number; // twice that of the entry; plus one: that which had written
+};
+
+static int compare_sides(const void *x, const void *y)
+{
+    const struct side *a = x, *b = y;
+
+    if (a->counter != b->counter)
+        return a->counter < b->counter ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static struct side *sides_of(const struct spool_data_file *d)
+{
+    struct side *side = xcalloc(2 * d->shares + 1, sizeof(*side));
+
+    for (size_t i = 0; i < 2 * d->shares; i++) {
+        const struct spool_data_share *s = &d->shared[i / 2].share;
+
+        side[i] = (struct side){ (i % 2 ? s->written : s->touched).counter - 1, (uint32_t)i };
+    }
+    qsort(side, 2 * d->shares, sizeof(*side), compare_sides);
+    return side;
+}
+
+static void put_sides(struct spool_data_file *d, const struct side *side, uint32_t counter,
+                      uint32_t map, uint64_t pc)
+{
+    size_t lo = 0, hi = 2 * d->shares;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (side[mid].counter < counter)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo < 2 * d->shares && side[lo].counter == counter; lo++) {
+        d->shared[side[lo].number / 2].map[side[lo].number % 2] = map;
+        d->shared[side[lo].number / 2].pc[side[lo].number % 2] = pc;
+    }
+}
+
+// ---- Which instruction a counter is of ----
+
 struct owner {
     const struct spool_block *block;
     uint32_t number;
@@ -159,7 +227,8 @@ static void put_owner(const struct spool_file *s, struct spool_data_file *d, uin
 }
 
 static void put_block(const struct spool_file *s, struct spool_data_file *d,
-                      const struct spool_pointers *pointers, const struct spool_block *b)
+                      const struct spool_pointers *pointers, const struct side *side,
+                      const struct spool_block *b)
 {
     const struct spool_insn *in = (const struct spool_insn *)(b + 1);
     struct owner o = { .block = b, .pc = b->pc, .pointers = pointers };
@@ -168,10 +237,14 @@ static void put_block(const struct spool_file *s, struct spool_data_file *d,
     for (; o.number < b->insns; o.number++) {
         struct spool_counters c = spool_insn_counters(in[o.number], s->h->flags);
 
-        if (c.d1mr != ~0u)
+        if (c.d1mr != ~0u) {
             put_owner(s, d, first + c.d1mr, &o, false);
-        if (c.d1mw != ~0u)
+            put_sides(d, side, first + c.d1mr, b->map, o.pc);
+        }
+        if (c.d1mw != ~0u) {
             put_owner(s, d, first + c.d1mw, &o, true);
+            put_sides(d, side, first + c.d1mw, b->map, o.pc);
+        }
         first += c.count;
         o.pc += in[o.number].len;
     }
@@ -215,6 +288,7 @@ static void find_owners(const struct spool_file *s, struct spool_data_file *d,
                         const struct spool_pointers *pointers)
 {
     const uint8_t other = SPOOL_B_SUM | SPOOL_B_DORMANT;
+    struct side *side = sides_of(d);
     uint64_t size;
 
     for (uint64_t at = 0; at + sizeof(struct spool_block) <= s->blocks_used; at += size) {
@@ -222,10 +296,11 @@ static void find_owners(const struct spool_file *s, struct spool_data_file *d,
 
         size = spool_read_block_size(b);
         if (size > s->blocks_used - at || spool_read_is_empty(b))
-            return;
+            break;
         if (!(b->flags & other) && b->map < s->maps_used)
-            put_block(s, d, pointers, b);
+            put_block(s, d, pointers, side, b);
     }
+    free(side);
 }
 
 int spool_data_read(const struct spool_file *s, struct spool_data_file *d)
@@ -233,11 +308,13 @@ int spool_data_read(const struct spool_file *s, struct spool_data_file *d)
     const struct spool_data *h = &s->h->data;
     struct spool_data_count *count;
     struct spool_data_flow *flow;
+    struct spool_data_share *share;
     struct spool_pointers *pointers;
     struct stat st;
     uint64_t size, counts = spool_read_least(h->counts_used, SPOOL_DATA_COUNTS_MAX);
     uint64_t flows = spool_read_least(h->flows_used, SPOOL_DATA_FLOWS_MAX);
     uint64_t cells = spool_read_least(h->cells_used, SPOOL_DATA_CELLS_MAX);
+    uint64_t shares = spool_read_least(h->shares_used, SPOOL_DATA_SHARES_MAX);
     int rc = 0;
 
     memset(d, 0, sizeof(*d));
@@ -253,8 +330,12 @@ int spool_data_read(const struct spool_file *s, struct spool_data_file *d)
     flow = read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_FLOWS_OFF, flows * sizeof(*flow), size, &rc);
     d->cell =
         read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_CELLS_OFF, cells * sizeof(*d->cell), size, &rc);
+    share =
+        read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_SHARES_OFF, shares * sizeof(*share), size, &rc);
     take_counts(d, count, counts);
     take_cells(d, cells);
+    take_shares(d, share, shares);
+    free(share);
     free(count);
     pointers = spool_pointers_new(s, flow, flows);
     find_owners(s, d, pointers);
@@ -272,6 +353,7 @@ void spool_data_free(struct spool_data_file *d)
     free(d->names);
     free(d->miss);
     free(d->cell);
+    free(d->shared);
     memset(d, 0, sizeof(*d));
 }
 

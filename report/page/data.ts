@@ -18,9 +18,12 @@ export interface DataObject {
 }
 export interface DataFunc { name: string; file: string; object: string; func: number } // func: of the report, or -1
 export interface Advice { text: string; object: DataObject | null; func: number; file: string; line: number }
+// Two references of threads to one line, either of which has invalidated it for the other.
+export interface Side { object: DataObject | null; place: string; writes: boolean; func: string; file: string; line: number }
+export interface Pair { same: boolean; invalidations: bigint; most: bigint; sides: [Side, Side] }
 export interface Data {
   files: string[]; events: { name: string; scale: number }[]; addresses: boolean; total: bigint[][];
-  objects: DataObject[]; left: Rest; funcs: DataFunc[]; advice: Advice[];
+  objects: DataObject[]; left: Rest; funcs: DataFunc[]; advice: Advice[]; pairs: Pair[]; serialized: boolean;
   byFunc: Map<number, Miss[]>; byLine: Map<string, Miss[]>; // by function of the report; by "file:line"
 }
 
@@ -103,10 +106,18 @@ export function parse(json: string): Data {
       add(byLine, miss.file + ":" + miss.line, miss);
     }
   byFunc.delete(-1);
+  const sideOf = (v: unknown): Side => {
+    const [object, place, writes, func, file, line] = list(v);
+    return { object: objects[int(object)] ?? null, place: text(place), writes: writes === 1, func: text(func), file: text(file), line: int(line) };
+  };
   const [n, ...left] = list(raw["left"]);
   return {
     files: list(raw["files"]).map(text), events, addresses: raw["addresses"] === 1, total: counts(raw["total"], events.length),
-    objects, left: rest(n, left), funcs, byFunc, byLine,
+    objects, left: rest(n, left), funcs, byFunc, byLine, serialized: raw["serialized"] === 1,
+    pairs: list(raw["sharing"]).map((p): Pair => {
+      const [same, invalidations, most, one, two] = list(p);
+      return { same: same === 1, invalidations: big(invalidations), most: big(most), sides: [sideOf(one), sideOf(two)] };
+    }),
     advice: list(raw["advice"]).map((a) => {
       const [said, object, func, file, line] = list(a);
       return { text: text(said), object: objects[int(object)] ?? null, func: funcs[int(func)]?.func ?? -1, file: string(file), line: int(line) };

@@ -7,7 +7,7 @@ import type { Name } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { BLOCKS, values, walked, weighed, weight } from "./data";
-import type { Data, DataObject, Miss, Rest, Walk } from "./data";
+import type { Data, DataObject, Miss, Pair, Rest, Side as Touch, Walk } from "./data";
 import { base, button, clip, h, number, percent } from "./element";
 import { regex } from "./pattern";
 import { Picture } from "./picture";
@@ -101,6 +101,29 @@ export function adviceList(app: App, data: Data, of: DataObject | null = null): 
       { href: app.href({ v: "source", w: a.file, l: String(a.line) }) }, h("bdi", {}, base(a.file) + ":" + a.line)) : null))) : null;
 }
 
+// ---- Lines that threads share ----
+
+function touchNode(app: App, t: Touch, of: DataObject | null): HTMLElement {
+  const at = (t.file ? base(t.file) : "???") + ":" + (t.line || "?");
+  return h("span", { class: "named" }, t.object && t.object !== of ? objectLink(app, t.object) : null, " ", h("b", {}, h("bdi", {}, clip(t.place))),
+    t.writes ? " written by " : " read by ", h("bdi", {}, clip(t.func)), " ",
+    t.file && t.line ? h("a", { href: app.href({ v: "source", w: t.file, l: String(t.line) }) }, h("bdi", {}, at)) : h("bdi", {}, at));
+}
+
+// Those of an object, or all. Null: there are none.
+async function sharedLines(app: App, data: Data, of: DataObject | null): Promise<HTMLElement | null> {
+  const pairs = data.pairs.filter((p) => !of || p.sides.some((t) => t.object === of));
+  if (!pairs.length) return null;
+  const table = new Table({ label: "Lines that threads share", id: "quern-data-shared", columns: [
+    { id: "count", title: "Invalidations", tip: "how often a thread found that another one had written the line since" },
+    { id: "most", title: "At most", tip: "how many there could have been, had the two threads taken turns" },
+    { id: "kind", title: "Sharing", name: true }, { id: "one", title: "One thread", name: true }, { id: "other", title: "The other", name: true }] });
+  await showRows(table, pairs.map((p: Pair): Row => ({ cells: [p.invalidations.toLocaleString("en"), p.most.toLocaleString("en"),
+    p.same ? "true" : "false", touchNode(app, p.sides[0], of), touchNode(app, p.sides[1], of)], of: ["", "", "", "", ""] })));
+  return h("section", { class: "shared" }, h("h3", {}, "Lines that threads share ", table.csvButton("sharing")),
+    h("p", { class: "note" }, data.serialized ? "One thread ran at a time." : "The threads ran at the same time: these numbers depend on timing."), table.element);
+}
+
 // ---- All objects ----
 
 function matches(text: string): (o: DataObject) => boolean {
@@ -166,6 +189,8 @@ class DataView implements Shown {
     element.append(bar, said);
     if (app.state.t) this.map(app, data, shown, bar);
     else await this.list(app, data, shown, bar);
+    const shared = await sharedLines(app, data, null);
+    if (shared) element.append(shared);
   }
 
   private async list(app: App, data: Data, shown: DataObject[], bar: HTMLElement): Promise<void> {
@@ -251,6 +276,8 @@ class DataView implements Shown {
     element.append(h("section", {}, h("h3", {}, "Misses in it, and their shares of the program"), total.element));
     await this.misses(app, data, o);
     await this.places(app, data, o);
+    const shared = await sharedLines(app, data, o);
+    if (shared) element.append(shared);
   }
 
   private async misses(app: App, data: Data, o: DataObject): Promise<void> {

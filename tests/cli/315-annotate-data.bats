@@ -167,3 +167,45 @@ desc: Blocks: 1\t2\t0\t0\t1\t64\t1\t64\t1\tf\ndesc: Blocks: -\t2\t0\t0\t1\t64\t1
     quern convert --to=json data data
     [[ "$output" != *'"blocks"'* ]]
 }
+
+@test "lines that threads share" {
+    # Of the first object; of two that have no misses. Damaged: fewer at most, another kind, a side without a line.
+    local tab=$'\t' table none
+    table="static: t${tab}a.c" none="static: u$tab???"
+    sed -i '/^desc: Walk: seq/r /dev/stdin' data <<END
+desc: Sharing order: serialized
+desc: Sharing: false${tab}1998${tab}1900000$tab$table${tab}t[0]${tab}writes${tab}sum${tab}/src/a.c:2$tab$table${tab}+8${tab}writes${tab}main${tab}/src/a.c:5
+desc: Sharing: true${tab}1${tab}1$tab$none$tab${tab}reads${tab}sum${tab}a.c:3$tab$none$tab${tab}writes${tab}sum${tab}a.c:2
+desc: Sharing: true${tab}2${tab}1$tab$none$tab${tab}reads${tab}sum${tab}a.c:3$tab$none$tab${tab}writes${tab}sum${tab}a.c:2
+desc: Sharing: both${tab}2${tab}3$tab$none$tab${tab}reads${tab}sum${tab}a.c:3$tab$none$tab${tab}writes${tab}sum${tab}a.c:2
+desc: Sharing: true${tab}2${tab}3$tab$none$tab${tab}reads${tab}sum${tab}a.c$tab$none$tab${tab}writes${tab}sum${tab}a.c:2
+desc: Sharing: true${tab}2${tab}3
+END
+    quern annotate --auto=no data
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(sed -n '/a.c:static: t/,$p' <<< "$output")" "\
+15 (13.64%)  a.c:static: t [???] [walked: sequential, 85 %]
+   shared: 1,998 invalidations, at most 1,900,000; false: t[0] written by sum (a.c:2), static: t +8 written by main (a.c:5)
+
+--------------------------------------------------------------------------------
+-- Lines that threads share
+--------------------------------------------------------------------------------
+1 invalidation, at most 1; true: static: u read by sum (a.c:3), static: u written by sum (a.c:2)"
+    sed 's/order: serialized/order: depends on timing/' data > timing
+    quern annotate --auto=no timing
+    [[ "$output" == *"shared: 1,998 invalidations as it happened, at most 1,900,000; false: t[0] "* ]]
+    quern convert --to=json data
+    same "$(sed -n '/"sharing"/,/_serialized/p' <<< "$output")" '"sharing":[
+{"kind":"false","invalidations":1998,"most":1900000,"sides":[{"object":"static: t","object_file":"a.c","field":"t[0]","writes":true,"function":"sum","file":"/src/a.c","line":2},{"object":"static: t","object_file":"a.c","field":"+8","writes":true,"function":"main","file":"/src/a.c","line":5}]},
+{"kind":"true","invalidations":1,"most":1,"sides":[{"object":"static: u","object_file":null,"field":null,"writes":false,"function":"sum","file":"a.c","line":3},{"object":"static: u","object_file":null,"field":null,"writes":true,"function":"sum","file":"a.c","line":2}]}],
+"sharing_serialized":true,'
+    # of two processes: none
+    quern convert --to=json data data
+    [[ "$output" != *sharing* ]]
+    # what a run writes
+    cc -g -O1 -pthread -o turns "$BATS_TEST_DIRNAME/../data/sharing.c"
+    quern run -q --data=yes --serialize-threads=yes --data-out-file=turns.data ./turns
+    quern annotate --auto=no turns.data
+    [[ "$output" == *"199 invalidations, at most 199; false: near.first written by first (sharing.c:"*"), near.second written by second (sharing.c:"* ]]
+}

@@ -29,7 +29,7 @@ from profiles import CIRCLE, COSTS, DIAMOND, FLOW  # noqa: E402
 from screens import (check_compared, check_names, check_panes, check_recursion, check_screen, check_search, check_source, check_unfold,  # noqa: E402, F401
     check_startup, check_widths)
 from data import (check_data_base, check_data_command, check_data_damaged, check_data_first, check_data_hostile, check_data_keys,  # noqa: E402, F401
-    check_data_object, check_data_table, check_data_widths)
+    check_data_object, check_data_sharing, check_data_table, check_data_widths)
 from curves import check_curve, check_curves  # noqa: E402, F401
 from walks import check_walks  # noqa: E402, F401
 from selenium.webdriver.common.keys import Keys  # noqa: E402
@@ -1415,7 +1415,7 @@ def check_each_part(browser, profile, wanted, summary, faults):
 VIEWS = ("pictures", "cycles", "bounds", "why", "causes", "causes_base", "causes_insns", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
          "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old", "screen", "startup", "names", "panes",
          "source", "unfold", "search", "recursion", "compared", "widths", "walks", "curve", "curves",
-         "data_first", "data_table", "data_object", "data_base", "data_widths", "data_keys", "data_hostile", "data_damaged", "data_command")
+         "data_first", "data_table", "data_object", "data_sharing", "data_base", "data_widths", "data_keys", "data_hostile", "data_damaged", "data_command")
 CHROMIUM = ("access", "damage", "first", "old", "panes", "source", "unfold", "compared", "widths", "walks", "data_widths")
 
 

@@ -146,6 +146,44 @@ def check_data_object(browser):
     test("data: one object, its functions and lines, and back", faults)
 
 
+def check_data_sharing(browser):
+    """Lines that threads share: of all objects, and of one; to the source, to an object; names are inert."""
+    faults = []
+    folder, report = os.path.join(FOLDER, "data-sharing"), os.path.join(FOLDER, "data-sharing.html")
+    path, data = data_profiles(folder), os.path.join(folder, "data.out.7")
+    sides = ["static: matrix\t???\tcells[%d].head\twrites\tby_rows\t/src/grid.c:%d" % at for at in ((0, 15), (1, 12))]
+    sides += ["%s\t/src/list.c\t+8\treads\tfind\t/src/list.c:30" % HEAP, "static: <b>\t???\t\twrites\t<i>\t???:0"]
+    lines = ["Sharing order: serialized", "Sharing: false\t1998\t1900000\t%s\t%s" % (sides[0], sides[1]), "Sharing: true\t3\t4\t%s\t%s" % (sides[2], sides[3])]
+    with open(data) as f:
+        text = f.read()
+    with open(data, "w") as f:
+        f.write(text.replace("positions:", "".join("desc: %s\n" % line for line in lines) + "positions:", 1))
+    status, _, said = quern("report", "-o", report, path)
+    compare("status", (status, "not shown" in said), (0, False), faults)
+    browser.open(report)
+    browser.view("v=data")
+    one = ["1,998", "1,900,000", "false", "static: matrix cells[0].head written by by_rows grid.c:15", "static: matrix cells[1].head written by by_rows grid.c:12"]
+    other = ["3", "4", "true", HEAP + " " + HEAP + " +8 read by find list.c:30", " static: <b> written by <i> ???:?"]
+    compare("all", rows(browser, "#quern-data-shared"), [one, other], faults)
+    compare("order", [t for t in texts(browser, ".shared .note")], ["One thread ran at a time."], faults)
+    compare("foreign elements", browser.run("return document.querySelectorAll('#quern-data-shared i, #quern-data-shared b b').length"), 0, faults)
+    compare("to the source", "v=source" in (link(browser, "grid.c:15", "#quern-data-shared") or ""), True, faults)
+    browser.view(link(browser, "static: matrix", "#quern-data-shared")[1:])
+    one[3:] = [t.replace("static: matrix", "") for t in one[3:]]
+    compare("of one", rows(browser, "#quern-data-shared"), [one], faults)
+    browser.view("v=data")
+    browser.view(link(browser, "stack")[1:])
+    compare("of none", browser.run("return document.querySelector('.shared')"), None, faults)
+    with open(data, "w") as f:
+        f.write(text.replace("positions:", "".join("desc: %s\n" % line for line in lines[1:]) + "positions:", 1))
+    quern("report", "-o", report, path)
+    browser.open(report)
+    browser.view("v=data")
+    compare("on timing", "depend on timing" in texts(browser, ".shared .note")[0], True, faults)
+    compare("console", browser.complaints(), [], faults)
+    test("data: lines that threads share", faults)
+
+
 def check_data_base(browser):
     """With a base: the same object in another build's folder is the same; old, new, difference."""
     faults = []

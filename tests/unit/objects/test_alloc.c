@@ -24,6 +24,7 @@
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
+#include "engine/objects/sharing.h"
 #include "engine/objects/statics.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
@@ -163,6 +164,9 @@ struct spool_data_count *objtable_move(u32 counter, u32 from, u32 to, u32 l2, u3
 static u32 missed;
 
 void lifetimes_init(void) {}
+
+u32 (*sharing_find)(const struct thread *t, u64 addr, u64 *start);
+void sharing_init(void) {}
 
 void lifetimes_block(struct spool_data_object *o, u64 bytes)
 {

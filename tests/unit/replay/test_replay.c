@@ -83,6 +83,11 @@ bool caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
     return false;
 }
 
+void caches_replays(struct thread *of)
+{
+    (void)of;
+}
+
 void caches_branches_begin(struct thread *of)
 {
     (void)of;

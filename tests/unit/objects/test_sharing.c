@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// engine/objects/sharing.c: which references are invalidations, false or true, by whom; what is
+// watched, and when it is let go.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "engine/base/cpu.h"
+#include "engine/base/layout.h"
+#include "engine/objects/found.h"
+#include "engine/objects/objtable.h"
+#include "engine/objects/sharing.h"
+#include "engine/objects/walks.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+struct tb_config tb_config = {
+    .data = true, .cache = true, .recording = true, .stamps = true, .d1_shift = 6
+};
+static struct thread one = { .objects_number = 1 }, two = { .objects_number = 2 };
+static struct thread three = { .objects_number = 3 };
+static const struct spool_data_share *share = (void *)(DATA_BASE + SPOOL_DATA_SHARES_OFF);
+
+void objtable_lock(void) {}
+void objtable_unlock(void) {}
+
+u32 walks_first(u32 counter)
+{
+    return counter;
+}
+
+// Each page is an object; the first one's beginning is not known.
+static u32 find(const struct thread *t, u64 addr, u64 *start)
+{
+    (void)t;
+    *start = addr < 0x2000 ? FOUND_UNKNOWN : addr & -0x1000ul;
+    return (u32)(addr / 0x1000);
+}
+
+// The entry of these two counters: invalidations, at most.
+static void is(u32 touched, u32 written, u32 how, u64 n, u64 most)
+{
+    for (u64 i = 0; i < header.data.shares_used; i++) {
+        if (share[i].touched.counter != touched + 1 || share[i].written.counter != written + 1 ||
+            share[i].how != how)
+            continue;
+        assert_int_equal(share[i].invalidations, n);
+        assert_int_equal(share[i].most, most);
+        return;
+    }
+    assert_int_equal(n, 0);
+}
+
+static void read8(struct thread *t, u64 addr, u32 counter)
+{
+    sharing_ref(t, addr, 8, false, counter);
+}
+
+static void write8(struct thread *t, u64 addr, u32 counter)
+{
+    sharing_ref(t, addr, 8, true, counter);
+}
+
+static void false_and_true(void **state)
+{
+    (void)state;
+    write8(&one, 0x2000, 10);
+    write8(&two, 0x2008, 20); // it has not had the line
+    assert_true(sharing_watches(0x2000 >> 6));
+    assert_int_equal(header.data.shares_used, 0);
+    write8(&one, 0x2000, 10); // one turn of one reference each
+    is(10, 20, SPOOL_SHARE_WRITES, 1, 1);
+    assert_int_equal(share[0].touched.object, 2);
+    assert_int_equal(share[0].touched.offset, 0);
+    assert_int_equal(share[0].written.offset, 8);
+    read8(&two, 0x2000, 21);
+    is(21, 10, SPOOL_SHARE_TRUE, 1, 1);
+    read8(&one, 0x2000, 11); // the other one has only read
+    read8(&two, 0x2000, 21);
+    assert_int_equal(header.data.shares_used, 2);
+    // False until it uses what was written: 24, then 23 takes it.
+    write8(&one, 0x2000, 10);
+    write8(&one, 0x2000, 10);
+    write8(&one, 0x2000, 10);
+    read8(&two, 0x2010, 24);
+    is(24, 10, 0, 1, 1);
+    read8(&two, 0x2018, 24);
+    is(24, 10, 0, 1, 2);
+    read8(&two, 0x2000, 23);
+    is(24, 10, 0, 0, 0);
+    is(23, 10, SPOOL_SHARE_TRUE, 1, 3);
+    read8(&two, 0x2000, 23); // no more than the turn before had
+    is(23, 10, SPOOL_SHARE_TRUE, 1, 3);
+    // Across the end of the line: bytes 60 to 67 are 4 of each
+    write8(&one, 0x203c, 12);
+    read8(&two, 0x2038, 25);
+    is(25, 12, SPOOL_SHARE_TRUE, 1, 1);
+}
+
+// What others than the last one have written counts, too, and by whom.
+static void three_threads(void **state)
+{
+    u64 used = header.data.shares_used;
+
+    (void)state;
+    read8(&one, 0x1000, 30);
+    read8(&two, 0x1000, 30);
+    read8(&three, 0x1000, 30);
+    write8(&one, 0x1000, 31);
+    write8(&two, 0x1008, 32);
+    assert_int_equal(header.data.shares_used, used + 1); // 31's write is two's first one
+    is(32, 31, SPOOL_SHARE_WRITES, 1, 1);
+    read8(&three, 0x1000, 33);
+    is(33, 31, SPOOL_SHARE_TRUE, 1, 1);
+    assert_int_equal(share[used + 1].touched.offset, SPOOL_DATA_NO_OFFSET);
+    sharing_zero();
+    is(33, 31, SPOOL_SHARE_TRUE, 0, 0);
+}
+
+static void is_let_go(void **state)
+{
+    (void)state;
+    read8(&one, 0x3000, 40);
+    assert_false(sharing_watches(0x3000 >> 6));
+    read8(&two, 0x3000, 40);
+    for (u32 i = 1; i < 1024; i++) {
+        assert_true(sharing_watches(0x3000 >> 6));
+        read8(&one, 0x3000, 40);
+    }
+    assert_false(sharing_watches(0x3000 >> 6));
+    // A thread alone, which writes
+    read8(&two, 0x3040, 40);
+    for (u32 i = 0; i < 0x40000; i++)
+        write8(&one, 0x3040, 41);
+    assert_false(sharing_watches(0x3040 >> 6));
+    read8(&two, 0x3040, 40); // from here on it is again
+    assert_true(sharing_watches(0x3040 >> 6));
+}
+
+// Of more lines than there is space for the ones that are used stay.
+static void is_replaced(void **state)
+{
+    (void)state;
+    read8(&one, 0x4000, 50);
+    read8(&two, 0x4000, 50);
+    for (u64 line = 1; line <= 2 * SHARING_LINES; line++) {
+        u64 at = 0x100000 + line * 64;
+
+        write8(&one, at, 51);
+        write8(&two, at, 51);
+        write8(&one, 0x4000, 50);
+        write8(&two, 0x4000, 50);
+        assert_true(sharing_watches(0x4000 >> 6));
+    }
+}
+
+static void no_space(void **state)
+{
+    u64 used = header.data.shares_used;
+
+    (void)state;
+    header.data.shares_used = SPOOL_DATA_SHARES_MAX;
+    write8(&one, 0x5000, 60);
+    write8(&two, 0x5000, 61);
+    write8(&one, 0x5000, 62);
+    assert_int_equal(header.data.shares_lost, 1);
+    header.data.shares_used = used;
+}
+
+static void a_child_has_one_thread(void **state)
+{
+    (void)state;
+    sharing_fork_child();
+    assert_false(sharing_is_on());
+    for (u32 i = 0; i < SHARING_LINES; i++)
+        assert_true(sharing_line(i) == SHARING_NONE);
+}
+
+static int setup(void **state)
+{
+    void *p = mmap((void *)DATA_BASE, SPOOL_DATA_SIZE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+
+    (void)state;
+    sharing_find = find;
+    sharing_init();
+    assert_false(sharing_is_on());
+    sharing_begin();
+    assert_true(sharing_is_on());
+    return p != (void *)DATA_BASE;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(false_and_true), cmocka_unit_test(three_threads),
+        cmocka_unit_test(is_let_go),      cmocka_unit_test(is_replaced),
+        cmocka_unit_test(no_space),       cmocka_unit_test(a_child_has_one_thread),
+    };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
