@@ -18,12 +18,15 @@ static void find(struct annotate *a, const struct quern_profile *data, const cha
 {
     struct objects o;
     struct advices all;
+    struct sharing shared;
 
     objects_read(&o, data, path, NULL, NULL);
-    advice_find(&all, &o, w, code);
+    sharing_read(&shared, data);
+    advice_find(&all, &o, w, &shared, code);
     for (size_t i = 0; i < all.count; i++)
         options_add(&a->advice, xstrdup(all.advice[i].text));
     advice_free(&all);
+    sharing_free(&shared);
     objects_free(&o);
 }
 
@@ -40,8 +43,9 @@ void annotate_advice_alone(struct annotate *a)
     static const char data[] = "data.out.";
     const char *path = a->files[0], *name = util_basename(path);
 
-    if (a->data || a->traditional || a->file_count != 1 || !a->walks.count || a->diff ||
-        a->by_part || !objects_are(a->p) || strncmp(name, data, strlen(data)) != 0)
+    if (a->data || a->traditional || a->file_count != 1 || a->diff || a->by_part ||
+        (!a->walks.count && !a->sharing.count) || !objects_are(a->p) ||
+        strncmp(name, data, strlen(data)) != 0)
         return;
     for (size_t i = 0; i < sizeof(begins) / sizeof(*begins) && !a->advice.count; i++) {
         char *beside = xasprintf("%.*s%s%s", (int)(name - path), path, begins[i], name + 4);

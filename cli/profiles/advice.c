@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Advice on data that misses (advice.h). There is one kind: a line that walks with a stride of many
-// lines of the cache through much more than D1, and misses most of an object so.
+// Advice on data that misses (advice.h). There are two kinds.
 //
-// What the sentence claims is in the profiles: the shares, the stride, and how far it leads.
-// What may be gained depends on one thing that is not, whether the program uses what lies between,
-// so the sentence says "if". It is not said where it would mislead:
+// *Stride*: a line that walks with a stride of many lines of the cache through much more than D1,
+// and misses most of an object so. What the sentence claims is in the profiles: the shares, the
+// stride, and how far it leads. What may be gained depends on one thing that is not, whether the
+// program uses what lies between, so the sentence says "if". It is not said where it would mislead:
 //
 // - one walk through the object, or few (structures with one member in use): each line is fetched
 //   once or nearly so, and no order of the loops changes that;
@@ -15,6 +15,13 @@
 // - an object that is little larger than D1, or not known to be: it may miss for another reason;
 // - objects without an order: stacks, what is unknown;
 // - small shares, of the object or of the program.
+//
+// *Sharing*: two fields of which different threads use one each, in one line. Not said
+//
+// - if the line went from one thread to the other few times: it was handed over;
+// - if it could hardly have done so more often than once in a thousand references;
+// - if one of them is also used by both threads as often: that the line moves remains;
+// - of what has no name, or one name.
 #include "cli/profiles/advice.h"
 
 #include <stdio.h>
@@ -34,6 +41,9 @@ enum {
     PASSES = 8,     // so many walks from one end to the other
     PER_START = 4,  // and so many times those that begin anew, of a thread or an instruction
     OVER_D1 = 4,    // times the size of D1 from end to end
+    MOVED = 32,     // invalidations
+    OF_ALL = 1000,  // and at most so many of the references
+    TRUE_PART = 2,  // and true ones of the same fields less than half as many
     LOOKED_AT = 16, // lines whose references are looked up: profiles in order have fewer
 };
 
@@ -186,6 +196,88 @@ static void look_at(struct search *s, const struct objects_row *row, const quern
     };
 }
 
+// ---- Sharing ----
+
+static bool is_same_field(const struct sharing_side *a, const struct sharing_side *b)
+{
+    return strcmp(a->object, b->object) == 0 && strcmp(a->object_file, b->object_file) == 0 &&
+           strcmp(a->field, b->field) == 0;
+}
+
+// What both threads use of these two fields.
+static uint64_t true_sharing(const struct sharing *shared, const struct sharing_pair *pair)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < shared->count; i++) {
+        const struct sharing_pair *other = &shared->pair[i];
+
+        for (int k = 0; k < 4 && other->is_true; k++)
+            if (is_same_field(&pair->side[k / 2], &other->side[k % 2])) {
+                most += other->most;
+                break;
+            }
+    }
+    return most;
+}
+
+// That of the line in its object; else some line in it. NULL: neither has misses.
+static const struct objects_row *row_of(const struct objects *o, const struct sharing_side *side)
+{
+    const struct objects_row *found = NULL;
+
+    for (size_t i = 0; i < o->rows; i++) {
+        const struct objects_row *row = &o->row[i];
+        struct quern_func f = quern_profile_func_get(o->p, row->object);
+
+        if (row->func == QUERN_NONE || strcmp(objects_name(o, row->object), side->object) != 0 ||
+            strcmp(quern_profile_str(o->p, f.file), side->object_file) != 0)
+            continue;
+        if (!found)
+            found = row;
+        if (row->line == side->line && strcmp(objects_name(o, row->func), side->function) == 0)
+            return row;
+    }
+    return found;
+}
+
+static quern_count all_references(const struct search *s)
+{
+    const quern_count *total = quern_profile_totals(s->code);
+
+    return total[s->refs[0]] + total[s->refs[1]];
+}
+
+static void look_at_pair(struct search *s, const struct sharing *shared,
+                         const struct sharing_pair *pair)
+{
+    const struct sharing_side *one = &pair->side[0], *two = &pair->side[1];
+    char n[80], most[80], *first, *second;
+
+    if (pair->is_true || pair->invalidations < MOVED || !*one->field || !*two->field ||
+        is_same_field(one, two) || (quern_count)pair->most * OF_ALL < all_references(s) ||
+        true_sharing(shared, pair) >= pair->most / TRUE_PART)
+        return;
+    event_commas(n, pair->invalidations, 1);
+    event_commas(most, pair->most, 1);
+    first = sharing_place(one);
+    second = sharing_place(two);
+    s->to->advice = xrealloc(s->to->advice, (s->to->count + 1) * sizeof(*s->to->advice));
+    s->to->advice[s->to->count++] = (struct advice){
+        .text = xasprintf(
+            "%s and %s share a line of the cache, and different threads use them: %s invalidations "
+            "by %s (%s:%llu) and %s (%s:%llu), at most %s%s; in lines of their own there would be "
+            "none.",
+            first, second, n, one->function, util_basename(one->file),
+            (unsigned long long)one->line, two->function, util_basename(two->file),
+            (unsigned long long)two->line, most,
+            shared->serialized ? "" : ", which depends on timing"),
+        .row = row_of(s->o, one),
+    };
+    free(second);
+    free(first);
+}
+
 static const struct objects *sorting;
 
 static int by_weight(const void *x, const void *y)
@@ -199,7 +291,7 @@ static int by_weight(const void *x, const void *y)
 }
 
 void advice_find(struct advices *a, const struct objects *o, const struct walks *w,
-                 const struct quern_profile *code)
+                 const struct sharing *shared, const struct quern_profile *code)
 {
     struct search s = { .o = o, .w = w, .code = code, .to = a };
     quern_count *of_object;
@@ -209,7 +301,7 @@ void advice_find(struct advices *a, const struct objects *o, const struct walks 
         s.event[k] = quern_profile_find_event(o->p, k ? "D1mw" : "D1mr");
         s.refs[k] = quern_profile_find_event(code, k ? "Dw" : "Dr");
     }
-    if (!w->count || !machine_of(o->p, &s.d1) || !same_run(&s))
+    if ((!w->count && !shared->count) || !machine_of(o->p, &s.d1) || !same_run(&s))
         return;
     of_object = xcalloc(o->events + 1, sizeof(*of_object));
     for (size_t i = 0; i < o->rows; i++) {
@@ -229,6 +321,8 @@ void advice_find(struct advices *a, const struct objects *o, const struct walks 
     sorting = o;
     if (a->count)
         qsort(a->advice, a->count, sizeof(*a->advice), by_weight);
+    for (size_t i = 0; i < shared->count; i++)
+        look_at_pair(&s, shared, &shared->pair[i]);
 }
 
 void advice_free(struct advices *a)

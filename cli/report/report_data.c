@@ -97,6 +97,7 @@ struct put {
     const struct report *r;
     struct objects o;
     struct walks walks[2];
+    struct sharing sharing; // of the profile, not of its base
     FILE *f;
     size_t texts;     // bytes of strings and functions
     uint32_t *string; // by string of the profile: its number in the page + 1
@@ -369,17 +370,22 @@ static void put_advice(struct put *t, const struct group *group, size_t n)
 {
     struct advices a;
 
-    advice_find(&a, &t->o, &t->walks[0], t->r->side[0].p);
+    advice_find(&a, &t->o, &t->walks[0], &t->sharing, t->r->side[0].p);
     fputs(",\n\"advice\":[", t->f);
     for (size_t i = 0; i < a.count; i++) {
+        const struct objects_row *row = a.advice[i].row;
         size_t k = 0;
 
-        while (k < n && group[k].object != a.advice[i].row->object)
+        while (k < n && (!row || group[k].object != row->object))
             k++;
         fputs(i ? ",\n[" : "[", t->f);
         put_string(t->f, a.advice[i].text);
-        fprintf(t->f, ",%zu,%u,%u,%llu]", k, func_of(t, a.advice[i].row->func),
-                string_of(t, a.advice[i].row->file), (unsigned long long)a.advice[i].row->line);
+        if (!row) { // numbers that nothing has
+            fprintf(t->f, ",%zu,%u,0,0]", n, UINT32_MAX);
+            continue;
+        }
+        fprintf(t->f, ",%zu,%u,%u,%llu]", k, func_of(t, row->func), string_of(t, row->file),
+                (unsigned long long)row->line);
     }
     putc(']', t->f);
     advice_free(&a);
@@ -416,15 +422,13 @@ static void put_side(struct put *t, const struct sharing_side *side, const struc
     free(place);
 }
 
-// Of the profile, not of its base.
 static void put_sharing(struct put *t, const struct group *group, size_t n)
 {
-    struct sharing s;
+    const struct sharing *s = &t->sharing;
 
-    sharing_read(&s, t->o.p);
-    fprintf(t->f, ",\n\"serialized\":%d,\"sharing\":[", s.serialized);
-    for (size_t i = 0; i < s.count && i < ROWS; i++) {
-        const struct sharing_pair *pair = &s.pair[i];
+    fprintf(t->f, ",\n\"serialized\":%d,\"sharing\":[", s->serialized);
+    for (size_t i = 0; i < s->count && i < ROWS; i++) {
+        const struct sharing_pair *pair = &s->pair[i];
 
         fprintf(t->f, "%s[%d,\"%llu\",\"%llu\"", i ? ",\n" : "\n", pair->is_true,
                 (unsigned long long)pair->invalidations, (unsigned long long)pair->most);
@@ -433,7 +437,6 @@ static void put_sharing(struct put *t, const struct group *group, size_t n)
         putc(']', t->f);
     }
     putc(']', t->f);
-    sharing_free(&s);
 }
 
 // ---- Functions: those of the data are functions of the report ----
@@ -569,6 +572,7 @@ static void write_json(struct report *r, const struct quern_profile *p, const ch
 
     objects_read(&t.o, p, path, base, base_path);
     walks_read(&t.walks[0], p);
+    sharing_read(&t.sharing, p);
     if (base)
         walks_read(&t.walks[1], base);
     t.f = open_memstream(&text, &size);
@@ -582,6 +586,7 @@ static void write_json(struct report *r, const struct quern_profile *p, const ch
         die(UTIL_USAGE, "out of memory");
     free(text);
     walks_free(&t.walks[0]);
+    sharing_free(&t.sharing);
     walks_free(&t.walks[1]);
     objects_free(&t.o);
 }

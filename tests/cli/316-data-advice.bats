@@ -140,3 +140,56 @@ unsaid() {
     unsaid 's/^0 1000 0/0 0 0/; s/^8 300/8 1300/'
     unsaid 's/880\t899/18446744073709551615\t18446744073709551615/'
 }
+
+# There are 2,110 references: a pair of at most 3 would be enough.
+pair() {
+    printf 'desc: Sharing: %s\t%s\t%s\tstatic: counters\ta.c\t%s\twrites\tby_rows\ta.c:14\tstatic: counters\ta.c\t%s\twrites\tfind\t/src/a.c:30\n' "$@"
+}
+
+shared() {
+    sed -i '/^desc: Sharing/d' data.out.7
+    { echo "desc: Sharing order: $1"; cat; } > lines
+    sed -i '/^desc: Walk: pointer/r lines' data.out.7
+    sed -i 's/stride 4160\t880\t899/random\t880\t899/' data.out.7
+}
+
+@test "two fields in a line that threads share" {
+    local said="counters[0] and counters[1] share a line of the cache, and different threads use them: 1,998 invalidations by by_rows (a.c:14) and find (a.c:30), at most 19,000,000; in lines of their own there would be none."
+    pair false 1998 19000000 'counters[0]' 'counters[1]' | shared serialized
+    same "$(advice)" "$said"
+    pair false 1998 19000000 'counters[0]' 'counters[1]' | shared 'depends on timing'
+    same "$(advice)" "${said/;/, which depends on timing;}"
+    # of offsets, with the object's name
+    pair false 32 1000 '+0' '+8' | shared serialized
+    [[ "$(advice)" == "static: counters +0 and static: counters +8 share a line"*": 32 invalidations by"* ]]
+    # after the walk
+    { pair false 1998 19000000 'counters[0]' 'counters[1]'; } | shared serialized
+    sed -i 's/random\t880\t899/stride 4160\t880\t899/' data.out.7
+    same "$(advice)" "$SAID
+$said"
+    # not of another run
+    sed -i 's/^14 900 800 0 100 0/14 900 800 0 101 0/' callgrind.out.7
+    same "$(advice)" ""
+}
+
+@test "not of what both threads use, of a line that is handed over, of one place, of little" {
+    pair true 1998 19000000 'counters[0]' 'counters[1]' | shared serialized
+    same "$(advice)" ""
+    pair false 31 19000000 'counters[0]' 'counters[1]' | shared serialized
+    same "$(advice)" ""
+    pair false 1998 19000000 'counters[]' 'counters[]' | shared serialized
+    same "$(advice)" ""
+    pair false 1998 19000000 '' 'counters[1]' | shared serialized
+    same "$(advice)" ""
+    # Of 2,100 + 61,900 references a thousandth is 64.
+    sed -i 's/^20 40 5 5 0 0/20 40 61900 0 0 0/' callgrind.out.7
+    pair false 32 64 'counters[0]' 'counters[1]' | shared serialized
+    same "$(advice | wc -l)" 1
+    pair false 32 63 'counters[0]' 'counters[1]' | shared serialized
+    same "$(advice)" ""
+    # one of the two is a lock of both: as often as half of it; less often
+    { pair false 998 1000 'counters[0]' 'counters[1]'; pair true 9 500 'counters[1]' 'counters[1]'; } | shared serialized
+    same "$(advice)" ""
+    { pair false 998 1000 'counters[0]' 'counters[1]'; pair true 9 499 'counters[1]' 'counters[1]'; } | shared serialized
+    same "$(advice | wc -l)" 1
+}
