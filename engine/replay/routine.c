@@ -948,6 +948,8 @@ static void ways_out(struct maker *m)
         if (tb_config.vectors == 64 && caches_by_vectors())
             m->d1.to = routine_miss_d1;
     }
+    if (tb_config.curve && tb_config.data) // the test is for lines of the sample alone
+        m->d1 = (struct way_out){ routine_to_d1, R_RSI };
     if (tb_config.curve && !curve_lines_agree()) {
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
         m->i1.to = NULL;
