@@ -98,10 +98,12 @@ CLI_TESTED := $(addprefix cli/,base/funcname.c base/nearest.c base/text.c base/u
               $(CLI_MACHINE)
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
-	$(call link_asan,-lcmocka -lm)
+	$(call link_asan,-lcmocka -lm $(PROFILE_LIBS))
 # Without trust.c and libquern: the test has its own.
 $(BUILD)/tests/unit/cli/files/test_source: $(call asan_objs,cli/files/source.c cli/files/sourcetree.c cli/files/align.c)
 $(BUILD)/tests/unit/finish/test_call_estimate: $(call asan_objs,finish/sums/call_estimate.c)
+$(BUILD)/tests/unit/finish/test_call_graph: $(call asan_objs,finish/sums/call_estimate.c finish/sums/call_graph.c) \
+    $(BUILD)/lib/libquern-asan.a
 $(BUILD)/tests/unit/finish/test_spool_estimate: $(call asan_objs,$(addprefix finish/spool/,spool_estimate.c spool_read.c spool_walk.c))
 $(BUILD)/tests/unit/finish/test_spool_counters: $(call asan_objs,$(addprefix finish/spool/,spool_contexts.c spool_counters.c spool_frames.c \
     spool_read.c spool_walk.c))
