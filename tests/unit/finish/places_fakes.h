@@ -39,13 +39,13 @@ const char *symbols_string(const struct symbols *s, uint32_t number)
     return number == FAKE_FILE ? "a.c" : number == FAKE_FILE + 1 ? "inc.h" : f[number];
 }
 
-// The text area: 1 is "/p", 4 is "/lib".
+// The text area: 1 is "/p", 4 is "/lib", 9 three lines of a header.
 const char *spool_file_text(const struct spool_file *s, uint32_t offset)
 {
     return offset ? s->text + offset : NULL;
 }
 
-static const char fake_text[] = "\0/p\0/lib";
+static const char fake_text[] = "\0/p\0/lib\0I1 cache: 1 B\nTrigger: x\nno colon";
 
 uint32_t spool_file_map(const struct spool_file *s, uint64_t addr, uint32_t first)
 {

@@ -115,26 +115,25 @@ static void test_calls(void **state)
     start();
     insn(0x1101, 3, false, 0);
     insn(0x1203, 20, false, 0);
-    expect(0,
-           "events: Ir\n"
-           "summary: 23\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 3\n"
-           "cfn=f2\n"
-           "calls=2 3\n"
-           "1 60\n"
-           "cob=/lib\n"
-           "cfn=f1\n"
-           "calls=7 4\n"
-           "2 80\n"
-           "\n"
-           "fn=f2\n"
-           "3 20\n"
-           "\n"
-           "totals: 23\n");
+    expect(0, "events: Ir\n"
+              "summary: 23\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 3\n"
+              "cfn=f2\n"
+              "calls=2 3\n"
+              "1 60\n"
+              "cob=/lib\n"
+              "cfn=f1\n"
+              "calls=7 4\n"
+              "2 80\n"
+              "\n"
+              "fn=f2\n"
+              "3 20\n"
+              "\n"
+              "totals: 23\n");
     assert_int_equal(totals.counts[FINISH_IR], 23);
 }
 
@@ -149,24 +148,23 @@ static void test_bounds(void **state)
     add_edge(SPOOL_EDGE_INDIRECT, 0x1104, 0x1201, 6, 4, MOST + 1);
     add_edge(SPOOL_EDGE_INDIRECT, 0x1105, 0x1201, 8, 0, 0);
     start();
-    expect(2,
-           "events: Ir\n"
-           "summary: 0\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "cfn=f2\n"
-           "calls=1152921504606846975 1\n"
-           "1 1\n"
-           "cfn=f2\n"
-           "calls=0 1\n"
-           "2 2\n"
-           "cfn=f2\n"
-           "calls=3 1\n"
-           "3 9223372036854775807\n"
-           "\n"
-           "totals: 0\n");
+    expect(2, "events: Ir\n"
+              "summary: 0\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "cfn=f2\n"
+              "calls=1152921504606846975 1\n"
+              "1 1\n"
+              "cfn=f2\n"
+              "calls=0 1\n"
+              "2 2\n"
+              "cfn=f2\n"
+              "calls=3 1\n"
+              "3 9223372036854775807\n"
+              "\n"
+              "totals: 0\n");
 }
 
 // The sum of all costs is at most 2^64 - 1: the large ones come last, and the one that does not fit
@@ -179,24 +177,23 @@ static void test_large_come_last(void **state)
     add_edge(SPOOL_EDGE_INDIRECT, 0x1103, 0x1201, 4, 1, 1);
     add_edge(SPOOL_EDGE_INDIRECT, 0x1104, 0x1201, 6, 1, 2);
     start(); // 1 + 2 + MOST is 2^63 + 2: MOST - 1 more is 2^64
-    expect(1,
-           "events: Ir\n"
-           "summary: 0\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "cfn=f2\n"
-           "calls=1 1\n"
-           "1 9223372036854775807\n"
-           "cfn=f2\n"
-           "calls=1 1\n"
-           "3 1\n"
-           "cfn=f2\n"
-           "calls=1 1\n"
-           "4 2\n"
-           "\n"
-           "totals: 0\n");
+    expect(1, "events: Ir\n"
+              "summary: 0\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "cfn=f2\n"
+              "calls=1 1\n"
+              "1 9223372036854775807\n"
+              "cfn=f2\n"
+              "calls=1 1\n"
+              "3 1\n"
+              "cfn=f2\n"
+              "calls=1 1\n"
+              "4 2\n"
+              "\n"
+              "totals: 0\n");
 }
 
 // The same sum, but for one: it fits.
@@ -207,24 +204,23 @@ static void test_sum_at_its_bound(void **state)
     add_edge(SPOOL_EDGE_INDIRECT, 0x1102, 0x1201, 2, 1, MOST - 1);
     add_edge(SPOOL_EDGE_INDIRECT, 0x1104, 0x1201, 6, 1, 2);
     start();
-    expect(0,
-           "events: Ir\n"
-           "summary: 0\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "cfn=f2\n"
-           "calls=1 1\n"
-           "1 9223372036854775807\n"
-           "cfn=f2\n"
-           "calls=1 1\n"
-           "2 9223372036854775806\n"
-           "cfn=f2\n"
-           "calls=1 1\n"
-           "4 2\n"
-           "\n"
-           "totals: 0\n");
+    expect(0, "events: Ir\n"
+              "summary: 0\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "cfn=f2\n"
+              "calls=1 1\n"
+              "1 9223372036854775807\n"
+              "cfn=f2\n"
+              "calls=1 1\n"
+              "2 9223372036854775806\n"
+              "cfn=f2\n"
+              "calls=1 1\n"
+              "4 2\n"
+              "\n"
+              "totals: 0\n");
 }
 
 // The sum of all calls has the same bound: 16 times 2^60 - 1 leaves 15, and 16 do not fit.
@@ -236,21 +232,20 @@ static void test_sum_of_calls(void **state)
     add_edge(SPOOL_EDGE_INDIRECT, 0x1102, 0x1201, 32, 16, 1);
     add_edge(SPOOL_EDGE_INDIRECT, 0x1103, 0x1201, 34, 15, 1);
     start();
-    expect(1,
-           "events: Ir\n"
-           "summary: 0\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "cfn=f2\n"
-           "calls=18446744073709551600 1\n"
-           "1 1\n"
-           "cfn=f2\n"
-           "calls=15 1\n"
-           "3 1\n"
-           "\n"
-           "totals: 0\n");
+    expect(1, "events: Ir\n"
+              "summary: 0\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "cfn=f2\n"
+              "calls=18446744073709551600 1\n"
+              "1 1\n"
+              "cfn=f2\n"
+              "calls=15 1\n"
+              "3 1\n"
+              "\n"
+              "totals: 0\n");
 }
 
 // An instruction that counts what no program can is damaged, and has 0 instead.
@@ -261,18 +256,17 @@ static void test_damaged_costs(void **state)
     insn(0x1101, LARGE - 1, false, 0);
     insn(0x1102, LARGE, false, 0);
     insn(0x1103, 5, false, 0);
-    expect(1,
-           "events: Ir\n"
-           "summary: 1152921504606846980\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 1152921504606846975\n"
-           "2 0\n"
-           "3 5\n"
-           "\n"
-           "totals: 1152921504606846980\n");
+    expect(1, "events: Ir\n"
+              "summary: 1152921504606846980\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 1152921504606846975\n"
+              "2 0\n"
+              "3 5\n"
+              "\n"
+              "totals: 1152921504606846980\n");
     assert_int_equal(totals.counts[FINISH_IR], LARGE + 4);
 }
 
@@ -287,29 +281,30 @@ static void test_damaged_edges(void **state)
     add_edge(SPOOL_EDGE_INDIRECT, 0x1105, 0x1201, 6, 1, 1)->plt = 1;
     edge[4].counter = 62; // with a linkage table it has one more
     add_edge(SPOOL_EDGE_BRANCH, 0x1106, 0x1210, 8, 1, 0)->counter = 64;
-    add_edge(SPOOL_EDGE_TABLE, 0x1107, 0x1210, 10, 1, 0)->counter = 63; // as many as edge 3 has cost
-    add_edge(SPOOL_EDGE_GOTO, 0x1108, 0x1210, 12, 1, 0)->counter = 64;  // it has none, and needs none
+    add_edge(SPOOL_EDGE_TABLE, 0x1107, 0x1210, 10, 1, 0)->counter =
+        63; // as many as edge 3 has cost
+    add_edge(SPOOL_EDGE_GOTO, 0x1108, 0x1210, 12, 1, 0)->counter =
+        64; // it has none, and needs none
     start();
     insn(0x1108, 2, false, 0);
-    expect(0,
-           "events: Ir\n"
-           "summary: 2\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "cfn=f2\n"
-           "calls=2 1\n"
-           "4 9\n"
-           "jfn=f2\n"
-           "jump=9 16\n"
-           "7\n"
-           "8 2\n"
-           "jfn=f2\n"
-           "jump=2 16\n"
-           "8\n"
-           "\n"
-           "totals: 2\n");
+    expect(0, "events: Ir\n"
+              "summary: 2\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "cfn=f2\n"
+              "calls=2 1\n"
+              "4 9\n"
+              "jfn=f2\n"
+              "jump=9 16\n"
+              "7\n"
+              "8 2\n"
+              "jfn=f2\n"
+              "jump=2 16\n"
+              "8\n"
+              "\n"
+              "totals: 2\n");
 }
 
 // A function's file is that of its first line; code in it from elsewhere has the file it comes from.
@@ -332,60 +327,59 @@ static void test_files(void **state)
     insn(0xa105, 1, false, 0); // generated code: no module
     insn(0xc105, 1, false, 0);
     insn(0x1f05, 1, false, 0);
-    expect(0,
-           "events: Ir\n"
-           "summary: 48\n"
-           "\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "5 1\n"
-           "\n"
-           "ob=/lib\n"
-           "fl=inc.h\n"
-           "fn=f2\n"
-           "16 9\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=???\n"
-           "5 1\n"
-           "\n"
-           "fn=f1\n"
-           "1 1\n"
-           "cfn=f2\n"
-           "calls=1 1\n"
-           "1 10\n"
-           "cfi=inc.h\n"
-           "cfn=f3\n"
-           "calls=1 5\n"
-           "1 10\n"
-           "\n"
-           "fn=f2\n"
-           "1 3\n"
-           "fi=inc.h\n"
-           "16 4\n"
-           "\n"
-           "fl=a.c\n"
-           "fn=f3\n"
-           "3 6\n"
-           "\n"
-           "fn=f4\n"
-           "0 8\n"
-           "\n"
-           "fl=inc.h\n"
-           "fn=f1\n"
-           "16 2\n"
-           "\n"
-           "fn=f3\n"
-           "5 5\n"
-           "7 7\n"
-           "\n"
-           "ob=[vdso]\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "5 1\n"
-           "\n"
-           "totals: 48\n");
+    expect(0, "events: Ir\n"
+              "summary: 48\n"
+              "\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "5 1\n"
+              "\n"
+              "ob=/lib\n"
+              "fl=inc.h\n"
+              "fn=f2\n"
+              "16 9\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=???\n"
+              "5 1\n"
+              "\n"
+              "fn=f1\n"
+              "1 1\n"
+              "cfn=f2\n"
+              "calls=1 1\n"
+              "1 10\n"
+              "cfi=inc.h\n"
+              "cfn=f3\n"
+              "calls=1 5\n"
+              "1 10\n"
+              "\n"
+              "fn=f2\n"
+              "1 3\n"
+              "fi=inc.h\n"
+              "16 4\n"
+              "\n"
+              "fl=a.c\n"
+              "fn=f3\n"
+              "3 6\n"
+              "\n"
+              "fn=f4\n"
+              "0 8\n"
+              "\n"
+              "fl=inc.h\n"
+              "fn=f1\n"
+              "16 2\n"
+              "\n"
+              "fn=f3\n"
+              "5 5\n"
+              "7 7\n"
+              "\n"
+              "ob=[vdso]\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "5 1\n"
+              "\n"
+              "totals: 48\n");
 }
 
 // A linkage table at 0x15xx: its cost is the caller's, its target the last that the records name.
@@ -404,31 +398,30 @@ static void test_linkage_table(void **state)
     insn(0x1101, 2, false, 0);
     insn(0x1510, 2, true, 0);
     insn(0x1514, 4, true, 0);
-    insn(0x1520, 3, true, 0); // of nobody
+    insn(0x1520, 3, true, 0);  // of nobody
     insn(0x8290, 8, false, 0); // of f2's file, that of its start
-    expect(0,
-           "events: Ir\n"
-           "summary: 19\n"
-           "\n"
-           "ob=/lib\n"
-           "fl=a.c\n"
-           "fn=f2\n"
-           "fi=inc.h\n"
-           "16 8\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 8\n"
-           "cob=/lib\n"
-           "cfn=f2\n"
-           "calls=2 3\n"
-           "1 50\n"
-           "\n"
-           "fn=f5\n"
-           "32 3\n"
-           "\n"
-           "totals: 19\n");
+    expect(0, "events: Ir\n"
+              "summary: 19\n"
+              "\n"
+              "ob=/lib\n"
+              "fl=a.c\n"
+              "fn=f2\n"
+              "fi=inc.h\n"
+              "16 8\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 8\n"
+              "cob=/lib\n"
+              "cfn=f2\n"
+              "calls=2 3\n"
+              "1 50\n"
+              "\n"
+              "fn=f5\n"
+              "32 3\n"
+              "\n"
+              "totals: 19\n");
 }
 
 // A hidden function's call, whose self cost is the caller's; more than there is: damaged, so nothing
@@ -441,16 +434,15 @@ static void test_skipped(void **state)
     insn(0x1101, 2, false, 0);
     insn(0x1201, 5, false, SPOOL_CONTEXT_SKIPPED);
     insn(0x1202, 5, false, SPOOL_CONTEXT_OFF); // not collected
-    expect(0,
-           "events: Ir\n"
-           "summary: 9\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 9\n"
-           "\n"
-           "totals: 9\n");
+    expect(0, "events: Ir\n"
+              "summary: 9\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 9\n"
+              "\n"
+              "totals: 9\n");
 }
 
 // What hidden functions cost and no call has stays with the last of them.
@@ -462,19 +454,18 @@ static void test_skipped_rest(void **state)
     insn(0x1101, 2, false, 0);
     insn(0x1201, 5, false, SPOOL_CONTEXT_SKIPPED);
     insn(0x1203, 4, false, SPOOL_CONTEXT_SKIPPED);
-    expect(0,
-           "events: Ir\n"
-           "summary: 11\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 9\n"
-           "\n"
-           "fn=f2\n"
-           "3 2\n"
-           "\n"
-           "totals: 11\n");
+    expect(0, "events: Ir\n"
+              "summary: 11\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 9\n"
+              "\n"
+              "fn=f2\n"
+              "3 2\n"
+              "\n"
+              "totals: 11\n");
 }
 
 // From one function to another by a jump, and within one, which is no call.
@@ -493,30 +484,29 @@ static void test_jumps(void **state)
     insn(0x1101, 10, false, 0);
     insn(0x1103, 7, false, 0);
     insn(0x1107, 3, false, 0);
-    expect(1,
-           "events: Ir\n"
-           "summary: 20\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 10\n"
-           "cfn=f2\n"
-           "calls=4 1\n"
-           "1 30\n"
-           "jfn=f2\n"
-           "jcnd=5/10 1\n"
-           "1\n"
-           "3 7\n"
-           "jump=7 4\n"
-           "3\n"
-           "jump=6 6\n"
-           "5\n"
-           "7 3\n"
-           "jump=1152921504606846975 12\n"
-           "11\n"
-           "\n"
-           "totals: 20\n");
+    expect(1, "events: Ir\n"
+              "summary: 20\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 10\n"
+              "cfn=f2\n"
+              "calls=4 1\n"
+              "1 30\n"
+              "jfn=f2\n"
+              "jcnd=5/10 1\n"
+              "1\n"
+              "3 7\n"
+              "jump=7 4\n"
+              "3\n"
+              "jump=6 6\n"
+              "5\n"
+              "7 3\n"
+              "jump=1152921504606846975 12\n"
+              "11\n"
+              "\n"
+              "totals: 20\n");
 }
 
 // System calls are costs of their instructions. Without time nothing is written.
@@ -540,17 +530,16 @@ static void test_syscalls(void **state)
     add_edge(SPOOL_EDGE_SYSCALL, 0x1106, 0x1106, 16, 0, 0)->counter = 61;
     start();
     insn(0x1101, 4, false, 0);
-    expect(1,
-           "events: Ir sysCount sysTime\n"
-           "summary: 4 4 500\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 4 3 500\n"
-           "4 0 1\n"
-           "\n"
-           "totals: 4 4 500\n");
+    expect(1, "events: Ir sysCount sysTime\n"
+              "summary: 4 4 500\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 4 3 500\n"
+              "4 0 1\n"
+              "\n"
+              "totals: 4 4 500\n");
     assert_int_equal(totals.counts[FINISH_SYSCOUNT], 4);
     assert_int_equal(totals.counts[FINISH_SYSTIME], 500);
 }
@@ -582,30 +571,29 @@ static void test_contexts(void **state)
     insn(0x1405, 4, false, 0);
     insn(0x1406, 5, false, 5); // no record of a context
     insn(0x1407, 6, false, 7); // behind the last one
-    expect(0,
-           "events: Ir\n"
-           "summary: 21\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "5 1\n"
-           "\n"
-           "fn=f2'2'f1\n"
-           "5 2\n"
-           "cfn=f3'f2'f1\n"
-           "calls=3 1\n"
-           "5 9\n"
-           "\n"
-           "fn=f3'f2'f1\n"
-           "5 3\n"
-           "\n"
-           "fn=f4\n"
-           "5 4\n"
-           "6 5\n"
-           "7 6\n"
-           "\n"
-           "totals: 21\n");
+    expect(0, "events: Ir\n"
+              "summary: 21\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "5 1\n"
+              "\n"
+              "fn=f2'2'f1\n"
+              "5 2\n"
+              "cfn=f3'f2'f1\n"
+              "calls=3 1\n"
+              "5 9\n"
+              "\n"
+              "fn=f3'f2'f1\n"
+              "5 3\n"
+              "\n"
+              "fn=f4\n"
+              "5 4\n"
+              "6 5\n"
+              "7 6\n"
+              "\n"
+              "totals: 21\n");
 }
 
 // A context that is its own caller: the spool is damaged, and 64 callers are enough.
@@ -643,28 +631,27 @@ static void test_inlined(void **state)
     insn(0x1301, 2, false, 0);
     insn(0x1320, 6, false, 0);
     insn(0x1321, 4, false, 0);
-    expect(0,
-           "events: Ir\n"
-           "summary: 12\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f2\n"
-           "0x401320 32 6\n"
-           "0x401321 33 4\n"
-           "cfn=f4\n"
-           "calls=2 0x401401 1\n"
-           "0x401321 33 100\n"
-           "\n"
-           "fn=f3\n"
-           "0x401301 1 2\n"
-           "fi=inc.h\n"
-           "cfi=a.c\n"
-           "cfn=f2\n"
-           "calls=6 0x401320 70\n"
-           "0x401320 9 110\n"
-           "\n"
-           "totals: 12\n");
+    expect(0, "events: Ir\n"
+              "summary: 12\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f2\n"
+              "0x401320 32 6\n"
+              "0x401321 33 4\n"
+              "cfn=f4\n"
+              "calls=2 0x401401 1\n"
+              "0x401321 33 100\n"
+              "\n"
+              "fn=f3\n"
+              "0x401301 1 2\n"
+              "fi=inc.h\n"
+              "cfi=a.c\n"
+              "cfn=f2\n"
+              "calls=6 0x401320 70\n"
+              "0x401320 9 110\n"
+              "\n"
+              "totals: 12\n");
 }
 
 // The same within another body: of f4 in f2 in f3.
@@ -690,30 +677,29 @@ static void test_inlined_twice(void **state)
     start();
     insn(0x1301, 2, false, 0);
     insn(0x1321, 6, false, 0);
-    expect(0,
-           "events: Ir\n"
-           "summary: 8\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f2\n"
-           "cfi=inc.h\n"
-           "cfn=f4\n"
-           "calls=6 80\n"
-           "72 6\n"
-           "\n"
-           "fn=f3\n"
-           "1 2\n"
-           "cfn=f2\n"
-           "calls=0 70\n"
-           "9 6\n"
-           "\n"
-           "fl=inc.h\n"
-           "fn=f4\n"
-           "fi=a.c\n"
-           "33 6\n"
-           "\n"
-           "totals: 8\n");
+    expect(0, "events: Ir\n"
+              "summary: 8\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f2\n"
+              "cfi=inc.h\n"
+              "cfn=f4\n"
+              "calls=6 80\n"
+              "72 6\n"
+              "\n"
+              "fn=f3\n"
+              "1 2\n"
+              "cfn=f2\n"
+              "calls=0 70\n"
+              "9 6\n"
+              "\n"
+              "fl=inc.h\n"
+              "fn=f4\n"
+              "fi=a.c\n"
+              "33 6\n"
+              "\n"
+              "totals: 8\n");
 }
 
 // Without collecting at first, what has no context is not collected.
@@ -725,16 +711,15 @@ static void test_not_collecting(void **state)
     start();
     insn(0x1105, 1, false, 0);
     insn(0x1106, 2, false, 1);
-    expect(0,
-           "events: Ir\n"
-           "summary: 2\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "6 2\n"
-           "\n"
-           "totals: 2\n");
+    expect(0, "events: Ir\n"
+              "summary: 2\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "6 2\n"
+              "\n"
+              "totals: 2\n");
 }
 
 // f1 and f2 call f3, which has 300 cycles and 10 mispredictions. In the windows 10 instructions of the
@@ -742,13 +727,13 @@ static void test_not_collecting(void **state)
 // 100, and 2 (of 2.5) to 8. Where the predictor sees all, 1 and 3 are the numbers themselves.
 static void sampled(uint32_t branches)
 {
-    const uint64_t first[] = { 7, 50, 9, 0, 1, 0, 10, 20 }, second[] = { 8, 50, 9, 0, 3, 0, 10, 10 };
-    struct spool_walk_insn in = { .pc = 0x1301,
-                                  .executed = 100,
-                                  .counts = { [FINISH_IR] = 100,
-                                              [FINISH_BCM] = 10,
-                                              [FINISH_CY] = 300,
-                                              [FINISH_CYBASE] = 300 } };
+    const uint64_t first[] = { 7, 50, 9, 0, 1, 0, 10, 20 },
+                   second[] = { 8, 50, 9, 0, 3, 0, 10, 10 };
+    struct spool_walk_insn in = {
+        .pc = 0x1301,
+        .executed = 100,
+        .counts = { [FINISH_IR] = 100, [FINISH_BCM] = 10, [FINISH_CY] = 300, [FINISH_CYBASE] = 300 }
+    };
 
     header.flags |= SPOOL_F_CORE | SPOOL_F_BRANCH_SIM;
     header.machine.sampling.interval = 1;
@@ -768,54 +753,52 @@ static void test_samples(void **state)
 {
     (void)state;
     sampled(0);
-    expect(0,
-           "events: Ir Bc Bcm Bi Bim Cy CyBase CyFront CyBad CyMem CyTLB CyCore\n"
-           "summary: 100 0 10 0 0 300 300 0 0 0 0 0\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 0\n"
-           "cfn=f3\n"
-           "calls=7 1\n"
-           "2 50 9 2 0 0 200 200\n"
-           "\n"
-           "fn=f2\n"
-           "cfn=f3\n"
-           "calls=8 1\n"
-           "2 50 9 8 0 0 100 100\n"
-           "\n"
-           "fn=f3\n"
-           "1 100 0 10 0 0 300 300\n"
-           "\n"
-           "totals: 100 0 10 0 0 300 300 0 0 0 0 0\n");
+    expect(0, "events: Ir Bc Bcm Bi Bim Cy CyBase CyFront CyBad CyMem CyTLB CyCore\n"
+              "summary: 100 0 10 0 0 300 300 0 0 0 0 0\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 0\n"
+              "cfn=f3\n"
+              "calls=7 1\n"
+              "2 50 9 2 0 0 200 200\n"
+              "\n"
+              "fn=f2\n"
+              "cfn=f3\n"
+              "calls=8 1\n"
+              "2 50 9 8 0 0 100 100\n"
+              "\n"
+              "fn=f3\n"
+              "1 100 0 10 0 0 300 300\n"
+              "\n"
+              "totals: 100 0 10 0 0 300 300 0 0 0 0 0\n");
 }
 
 static void test_samples_with_all_branches(void **state)
 {
     (void)state;
     sampled(1);
-    expect(0,
-           "events: Ir Bc Bcm Bi Bim Cy CyBase CyFront CyBad CyMem CyTLB CyCore\n"
-           "summary: 100 0 10 0 0 300 300 0 0 0 0 0\n"
-           "\n"
-           "ob=/p\n"
-           "fl=a.c\n"
-           "fn=f1\n"
-           "1 0\n"
-           "cfn=f3\n"
-           "calls=7 1\n"
-           "2 50 9 1 0 0 200 200\n"
-           "\n"
-           "fn=f2\n"
-           "cfn=f3\n"
-           "calls=8 1\n"
-           "2 50 9 3 0 0 100 100\n"
-           "\n"
-           "fn=f3\n"
-           "1 100 0 10 0 0 300 300\n"
-           "\n"
-           "totals: 100 0 10 0 0 300 300 0 0 0 0 0\n");
+    expect(0, "events: Ir Bc Bcm Bi Bim Cy CyBase CyFront CyBad CyMem CyTLB CyCore\n"
+              "summary: 100 0 10 0 0 300 300 0 0 0 0 0\n"
+              "\n"
+              "ob=/p\n"
+              "fl=a.c\n"
+              "fn=f1\n"
+              "1 0\n"
+              "cfn=f3\n"
+              "calls=7 1\n"
+              "2 50 9 1 0 0 200 200\n"
+              "\n"
+              "fn=f2\n"
+              "cfn=f3\n"
+              "calls=8 1\n"
+              "2 50 9 3 0 0 100 100\n"
+              "\n"
+              "fn=f3\n"
+              "1 100 0 10 0 0 300 300\n"
+              "\n"
+              "totals: 100 0 10 0 0 300 300 0 0 0 0 0\n");
 }
 
 int main(void)
