@@ -108,7 +108,7 @@ $(BUILD)/tests/unit/finish/test_output_data: $(call asan_objs,$(addprefix finish
     output/output_fields.c output/output_walks.c spool/spool_data.c spool/spool_read.c sums/call_estimate.c \
     sums/call_graph.c)) $(BUILD)/lib/libquern-asan.a
 $(BUILD)/tests/unit/finish/test_spool_estimate: $(call asan_objs,$(addprefix finish/spool/,spool_estimate.c spool_read.c spool_walk.c))
-$(BUILD)/tests/unit/finish/test_spool_counters: $(call asan_objs,$(addprefix finish/spool/,spool_contexts.c spool_counters.c spool_frames.c \
+$(BUILD)/tests/unit/finish/test_spool_counters $(BUILD)/tests/unit/finish/test_spool_walk: $(call asan_objs,$(addprefix finish/spool/,spool_contexts.c spool_counters.c spool_frames.c \
     spool_read.c spool_walk.c))
 # Without run_machine.c: processors are data there.
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))
