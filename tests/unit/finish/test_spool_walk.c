@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "finish/spool/spool.h"
@@ -470,6 +471,18 @@ static void test_saved_stacks(void **state)
     assert_int_equal(spool.counters[11], 70);
 }
 
+// A spool is 300 GiB of holes.
+static int lift_limit(void **state)
+{
+    struct rlimit most;
+
+    (void)state;
+    if (getrlimit(RLIMIT_FSIZE, &most) != 0)
+        return -1;
+    most.rlim_cur = most.rlim_max;
+    return setrlimit(RLIMIT_FSIZE, &most);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,5 +502,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_saved_stacks, begin, end),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, lift_limit, NULL);
 }
