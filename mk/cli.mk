@@ -110,6 +110,8 @@ $(BUILD)/tests/unit/finish/test_output_data: $(call asan_objs,$(addprefix finish
 $(BUILD)/tests/unit/finish/test_output_lines: $(call asan_objs,cli/files/file.c $(addprefix finish/,output/output_calls.c \
     output/output_counts.c output/output_lines.c output/output_parts.c spool/spool_curve.c sums/call_estimate.c \
     sums/call_graph.c sums/sums.c)) $(BUILD)/lib/libquern-asan.a
+$(BUILD)/tests/unit/finish/test_places: $(call asan_objs,finish/places/places.c $(addprefix finish/spool/,spool_contexts.c \
+    spool_counters.c spool_frames.c spool_read.c spool_walk.c))
 $(BUILD)/tests/unit/finish/test_spool_estimate: $(call asan_objs,$(addprefix finish/spool/,spool_estimate.c spool_read.c spool_walk.c))
 $(BUILD)/tests/unit/finish/test_spool_counters $(BUILD)/tests/unit/finish/test_spool_walk: $(call asan_objs,$(addprefix finish/spool/,spool_contexts.c spool_counters.c spool_frames.c \
     spool_read.c spool_walk.c))

@@ -217,6 +217,80 @@ static void test_summary_of_a_core(void **state)
            "==1==   CyCore           0  ( 0.0%)\n");
 }
 
+static void test_summary_of_pages_and_prefetches(void **state)
+{
+    struct spool_header h = { .pid = 1, .flags = SPOOL_F_TLB | SPOOL_F_PREFETCH };
+    const uint64_t c[FINISH_EVENTS] = { [FINISH_IR] = 9000, [FINISH_ITM] = 1, [FINISH_DTM] = 20,
+                                        [FINISH_STM] = 3,   [FINISH_PFU] = 4, [FINISH_PFW] = 50 };
+
+    (void)state;
+    prints(&h, c,
+           "==1== I   refs:      9,000\n"
+           "==1== \n"
+           "==1== ITLB misses:       1\n"
+           "==1== DTLB misses:      20\n"
+           "==1== Page walks:        3\n"
+           "==1== \n"
+           "==1== L2 ahead, used:     4\n"
+           "==1== L2 ahead, wasted:    50\n");
+}
+
+// Each number of -v has its own line; 3 ms for 1,500 blocks are 2 us each.
+static void test_engine(void **state)
+{
+    struct spool_header h = { .pid = 1,
+                              .n_translated = 1500,
+                              .block_count = 1400,
+                              .ns_translating = 3000000,
+                              .n_translated_insns = 2,
+                              .code_bytes = 3,
+                              .n_dispatch = 4,
+                              .n_ibl_miss = 5,
+                              .n_links = 6,
+                              .n_pcache_revived = 7,
+                              .n_pcache_saved = 8,
+                              .n_superblocks = 9,
+                              .n_superblock_blocks = 10,
+                              .n_handed = 11,
+                              .n_helped = 12,
+                              .n_replayed = 13,
+                              .n_flush = 14,
+                              .n_invalidate = 15,
+                              .n_signals = 16,
+                              .n_stepped = 17,
+                              .n_slow_syscalls = 18,
+                              .threads_used = 19 };
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    (void)state;
+    summary_engine(f, &h);
+    fclose(f);
+    assert_string_equal(
+        text, "==1== \n"
+              "==1== engine: 1,500 blocks translated (1,400 different), 3.000 ms, 2.00 us per block\n"
+              "==1== engine: 2 instructions translated\n"
+              "==1== engine: 3 bytes of code cache written\n"
+              "==1== engine: 4 exits to the dispatcher\n"
+              "==1== engine: 5 indirect-branch misses\n"
+              "==1== engine: 6 links made\n"
+              "==1== engine: 7 translations of earlier runs\n"
+              "==1== engine: 8 translations kept for later runs\n"
+              "==1== engine: 9 superblocks made\n"
+              "==1== engine: 10 blocks in superblocks\n"
+              "==1== engine: 11 full buffers handed over to quern-replay\n"
+              "==1== engine: 12 references to LL simulated by their thread meanwhile\n"
+              "==1== engine: 13 full buffers replayed by their thread\n"
+              "==1== engine: 14 code cache flushes\n"
+              "==1== engine: 15 blocks invalidated\n"
+              "==1== engine: 16 signals delivered\n"
+              "==1== engine: 17 instructions single-stepped\n"
+              "==1== engine: 18 slow system calls\n"
+              "==1== engine: 19 thread slots\n");
+    free(text);
+}
+
 // Callgrind's order of events, and no commas.
 static void test_collected(void **state)
 {
@@ -248,6 +322,8 @@ int main(void)
         cmocka_unit_test(test_summary_without_caches),
         cmocka_unit_test(test_summary_of_next_to_nothing),
         cmocka_unit_test(test_summary_of_a_core),
+        cmocka_unit_test(test_summary_of_pages_and_prefetches),
+        cmocka_unit_test(test_engine),
         cmocka_unit_test(test_collected),
     };
 
