@@ -104,6 +104,8 @@ $(BUILD)/tests/unit/cli/files/test_source: $(call asan_objs,cli/files/source.c c
 $(BUILD)/tests/unit/finish/test_call_estimate: $(call asan_objs,finish/sums/call_estimate.c)
 $(BUILD)/tests/unit/finish/test_call_graph: $(call asan_objs,finish/sums/call_estimate.c finish/sums/call_graph.c) \
     $(BUILD)/lib/libquern-asan.a
+$(BUILD)/tests/unit/finish/test_children: $(call asan_objs,$(addprefix finish/profile/,children.c children_merge.c fallback.c)) \
+    $(BUILD)/lib/libquern-asan.a
 $(BUILD)/tests/unit/finish/test_output_data: $(call asan_objs,$(addprefix finish/,output/output_data.c \
     output/output_fields.c output/output_walks.c spool/spool_data.c spool/spool_read.c sums/call_estimate.c \
     sums/call_graph.c)) $(BUILD)/lib/libquern-asan.a

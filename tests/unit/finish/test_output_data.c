@@ -895,6 +895,37 @@ static void test_dear(void **state)
     assert_int_equal(questions, 1);
 }
 
+// Two cells of a variable whose type is not looked at, behind those of another one.
+static void test_untyped(void **state)
+{
+    struct spool_data_object like = {
+        .kind = SPOOL_DATA_STATIC, .name = TABLE, .module = MODULE, .size = 64
+    };
+    uint32_t a = object(like), b = object(like);
+    struct spool_data_file d;
+    struct output_fields f = { 0 };
+    const struct output_field *of;
+    size_t n;
+
+    (void)state;
+    cell((struct spool_data_cell){ .counter = LOAD, .object = a, .low = 8, .l1 = 1 });
+    cell((struct spool_data_cell){ .counter = LOAD, .object = b, .low = 16, .l1 = 2 });
+    cell((struct spool_data_cell){ .counter = LOAD, .object = b, .low = 24, .l1 = 3 });
+    assert_int_equal(spool_data_read(&spool, &d), 0);
+    output_fields_find(&f, &d, &places);
+    of = output_fields_of(&f, b, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(of[0].misses[OUTPUT_FIELD_L1][0] + of[1].misses[OUTPUT_FIELD_L1][0], 5);
+    assert_int_equal(of[0].offset + of[1].offset, 40);
+    of = output_fields_of(&f, a, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(of[0].offset, 8);
+    output_fields_of(&f, 0, &n);
+    assert_int_equal(n, 0);
+    output_fields_free(&f);
+    spool_data_free(&d);
+}
+
 // Without memory no file is written.
 static void test_no_memory(void **state)
 {
@@ -1012,6 +1043,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fields_of_blocks, begin, end),
         cmocka_unit_test_setup_teardown(test_blocks_of_sizes, begin, end),
         cmocka_unit_test_setup_teardown(test_dear, begin, end),
+        cmocka_unit_test_setup_teardown(test_untyped, begin, end),
         cmocka_unit_test_setup_teardown(test_no_memory, begin, end),
         cmocka_unit_test_setup_teardown(test_same_objects, begin, end),
         cmocka_unit_test(test_join),

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cli/base/util.h"
 #include "cli/terminal/progress.h"
@@ -292,6 +294,36 @@ static void test_addresses(void **state)
     places_close(&places, true);
 }
 
+// A file that is lost is named once, whatever the number of its maps; another one after it.
+static void test_lost(void **state)
+{
+    const struct spool_map maps[] = {
+        { .path = A, .flags = SPOOL_MAP_LOST },
+        { .path = A, .flags = SPOOL_MAP_LOST },
+        { .path = B, .flags = SPOOL_MAP_LOST },
+        { .flags = SPOOL_MAP_LOST },
+    };
+    int old = dup(STDERR_FILENO), fd = memfd_create("messages", 0);
+
+    (void)state;
+    header = (struct spool_header){ 0 };
+    dup2(fd, STDERR_FILENO);
+    open_places(maps, 4, NULL);
+    dup2(old, STDERR_FILENO);
+    close(old);
+    memset(messages, 0, sizeof(messages));
+    assert_true(pread(fd, messages, sizeof(messages) - 1, 0) > 0);
+    close(fd);
+    assert_string_equal(messages,
+                        "quern: /a: had been removed before it was executed, and could not be "
+                        "kept; its functions are shown as ???\n"
+                        "quern: /b: had been removed before it was executed, and could not be "
+                        "kept; its functions are shown as ???\n");
+    text[0] = '\0';
+    places_close(&places, true);
+    done("save free "); // for the next spool it is new
+}
+
 // A file that changed is used if the code that was executed is in it: of all blocks of maps of that
 // file with a hash.
 static void test_same_code(void **state)
@@ -355,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_lost),
         cmocka_unit_test(test_same_code),
     };
 

@@ -178,6 +178,22 @@ static void test_damaged_partial(void **state)
     walks(4, "1000*10/10 2000*1152921504606846975/1152921504606846975");
 }
 
+// Two records of which the second makes the sum impossible.
+static void test_partial_sum(void **state)
+{
+    uint32_t first = block(0x1000, 0, COUNTERS, 2, 0);
+
+    (void)state;
+    counter(0, 0, 1);
+    partial[0] = (struct spool_partial){ first, 1, 1, 0, 0 };
+    partial[1] = (struct spool_partial){ first, 1, FINISH_COUNT_MAX - 2, 0, 0 };
+    spool.partial_used = 2;
+    read_counters();
+    walks(1, "1004*1/1");
+    partial[1].count--;
+    walks(0, "1000*1152921504606846975/1152921504606846975 1004*1/1");
+}
+
 // A map, a counter and own counters that are not there; own may be the end of all, if there are none.
 static void test_damaged_blocks(void **state)
 {
@@ -341,6 +357,32 @@ static void test_contexts(void **state)
     walks(1, "1000*5/5/2@1 1000*120/120/10@2 1000*9/9@3");
 }
 
+// Accounts of contexts that have no record yet: together with the spool's own counters they have at most
+// as many as two slots.
+static void test_accounts_at_their_bound(void **state)
+{
+    uint32_t first;
+    uint64_t *sum, n = SPOOL_COUNTERS_MAX + COUNTERS - 2, bad;
+    struct spool_account *all;
+    size_t accounts;
+
+    (void)state;
+    header.flags = SPOOL_F_CONTEXTS | SPOOL_F_BRANCH_SIM;
+    first = block(0x1000, 0, 1, 1, SPOOL_I_BC); // two counters
+    partial[0] = (struct spool_partial){ first, 1, 9, 3, 0 };
+    partial[1] = (struct spool_partial){ first, 1, 9, 4, 0 };
+    spool.partial_used = 2;
+    sum = malloc(n * sizeof(*sum));
+    all = spool_contexts_end(spool_contexts_new(&spool), &sum, &n, &accounts, &bad);
+    assert_int_equal(accounts, 1);
+    assert_int_equal(bad, 1);
+    assert_int_equal(n, SPOOL_COUNTERS_MAX + COUNTERS);
+    assert_int_equal(all[0].context, 3);
+    assert_int_equal(all[0].counter, SPOOL_COUNTERS_MAX + COUNTERS - 2);
+    free(all);
+    free(sum);
+}
+
 // Accounts have no more counters than there are: the fourth of 24 is damaged.
 static void test_accounts_of_one_place(void **state)
 {
@@ -489,12 +531,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_blocks, begin, end),
         cmocka_unit_test_setup_teardown(test_partial, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_partial, begin, end),
+        cmocka_unit_test_setup_teardown(test_partial_sum, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_blocks, begin, end),
         cmocka_unit_test_setup_teardown(test_impossible, begin, end),
         cmocka_unit_test_setup_teardown(test_sum, begin, end),
         cmocka_unit_test_setup_teardown(test_threads, begin, end),
         cmocka_unit_test_setup_teardown(test_shared, begin, end),
         cmocka_unit_test_setup_teardown(test_contexts, begin, end),
+        cmocka_unit_test_setup_teardown(test_accounts_at_their_bound, begin, end),
         cmocka_unit_test_setup_teardown(test_accounts_of_one_place, begin, end),
         cmocka_unit_test_setup_teardown(test_open_calls, begin, end),
         cmocka_unit_test_setup_teardown(test_open_handler, begin, end),
