@@ -366,3 +366,61 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@"
         grep -q '^SigIgn:.*[13579bdf][0-9a-f]\{4\}$' $one # bit 16 is signal 17
     done
 }
+
+# `quern stat` of a program that executes $1 on SIGTERM and SIGHUP, until there is a file go; $pid is
+# quern's. Signals that a shell's background ignores have their default action.
+start_stat() {
+    unset QUERN_ENGINE
+    printf '%s\n' "trap '$1' TERM HUP" 'echo the program' 'until [ -e go ]; do sleep 0.05; done' > wait.sh
+    : > said
+    env --default-signal "$QUERN" stat -n 3 --cache-sim=no sh wait.sh > said 2> stderr &
+    pid=$!
+    until grep -q 'the program' said; do
+        kill -0 $pid || return 1
+        sleep 0.02
+    done
+}
+
+@test "the engine: a signal to quern goes to the program, which may handle it" {
+    for signal in TERM HUP; do
+        start_stat 'echo got it; exit 5'
+        kill -$signal $pid
+        status=0
+        wait $pid || status=$?
+        # The first run has ended, and no other one begins.
+        same "$status: $(head -n 2 said | tr '\n' ' ')$(grep -c 'the program' said)" \
+            "5: the program got it 1"
+    done
+}
+
+@test "the engine: what a terminal sends to both ends the series alone" {
+    for signal in INT QUIT; do
+        start_stat :
+        kill -$signal $pid
+        : > go
+        status=0
+        wait $pid || status=$?
+        same "$status $(grep -c 'the program' said) $(grep -c '^Ir' said)" "0 1 1"
+        rm go
+    done
+}
+
+@test "an ignored signal stays ignored, in the program, too" {
+    make_prog
+    { spool_of 1000 3 2; printf '%s\n' "wait $FOLDER/go" 'end exit 0'; } > script
+    : > said
+    (
+        trap '' TERM HUP
+        exec "$QUERN" stat --cache-sim=no ./prog
+    ) > said 2> stderr &
+    pid=$!
+    until grep -q 'the program' said; do
+        kill -0 $pid || return 1
+        sleep 0.02
+    done
+    kill -TERM $pid
+    kill -HUP $pid
+    : > go
+    wait $pid
+    same "$(tail -n +2 said)" "Ir    2,000"
+}

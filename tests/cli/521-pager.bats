@@ -108,3 +108,23 @@ END
     same "$(cat said)" "pager ends
 status 130"
 }
+
+@test "no signal is blocked in the pager, nor in quern while it runs" {
+    # What quern has written is there: it has gone on behind the start of the pager. Without a child,
+    # before which the shell blocks signals for a moment.
+    cat > bin/masks << 'END'
+#!/bin/sh
+read line
+for id in $$ $PPID; do
+    while read name value; do
+        [ "$name" != SigBlk: ] || echo "$name $value"
+    done < /proc/$id/status
+done
+cat > /dev/null
+END
+    chmod +x bin/masks
+    PAGER='exec masks' shown annotate prof
+    [ "$status" = 0 ]
+    same "$(tr -d '\r' <<< "$output")" "SigBlk: 0000000000000000
+SigBlk: 0000000000000000"
+}
