@@ -30,13 +30,15 @@ uint64_t places_find(struct places *p, uint32_t map, uint64_t pc, struct symbols
     return pc + FAKE_LINKED;
 }
 
+static const char *fake_file = "a.c"; // the name of FAKE_FILE
+
 const char *symbols_string(const struct symbols *s, uint32_t number)
 {
     static const char *const f[] = { "",   "f0", "f1", "f2",  "f3",  "f4",  "f5",  "f6",
                                      "f7", "f8", "f9", "f10", "f11", "f12", "f13", "f14" };
 
     (void)s;
-    return number == FAKE_FILE ? "a.c" : number == FAKE_FILE + 1 ? "inc.h" : f[number];
+    return number == FAKE_FILE ? fake_file : number == FAKE_FILE + 1 ? "inc.h" : f[number];
 }
 
 // The text area: 1 is "/p", 4 is "/lib", 9 three lines of a header.

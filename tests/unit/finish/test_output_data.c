@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "finish/output/output.h"
 #include "symbols/demangle.h"
@@ -795,6 +796,51 @@ static void test_fields_of_blocks(void **state)
     assert_string_equal(asked_text, "-");
 }
 
+// The line that allocates them, as it was when the program was made: of a regular file with that many
+// lines, which is not newer than the program. Times are those of the file, in ns.
+static void test_line_of_blocks(void **state)
+{
+    char path[] = "/tmp/quern-unit-XXXXXX";
+    const struct timespec times[] = { { 100, 7 }, { 100, 7 } };
+    struct spool_data_object o = {
+        .kind = SPOOL_DATA_HEAP, .sites = 1, .site = { 0x1102 }, .least = 8, .most = 8
+    };
+    struct spool_data_file d;
+    struct output_fields f = { 0 };
+    int fd = mkstemp(path);
+    static const struct {
+        uint64_t site, mtime;
+        const char *is;
+    } row[] = {
+        { 0x1102, UINT64_C(100000000007), "two" },
+        { 0x1103, UINT64_C(100000000008), "three" },
+        { 0x1104, 0, "-" }, // there are three
+        { 0x1102, UINT64_C(100000000006), "-" },
+        { 0x1102, 0, "two" }, // not known
+    };
+
+    (void)state;
+    assert_int_equal(write(fd, "one\ntwo\nthree", 13), 13);
+    object(o);
+    cell((struct spool_data_cell){ .counter = LOAD, .object = 1, .l1 = 1 });
+    fake_file = path;
+    for (size_t i = 0; i < 5; i++) {
+        o.site[0] = row[i].site;
+        put(sizeof(o), &o, sizeof(o));
+        maps[0].mtime = row[i].mtime;
+        assert_int_equal(futimens(fd, times), 0);
+        assert_int_equal(spool_data_read(&spool, &d), 0);
+        output_fields_find(&f, &d, &places);
+        assert_string_equal(asked_text, row[i].is);
+        output_fields_free(&f);
+        spool_data_free(&d);
+    }
+    maps[0].mtime = 0;
+    fake_file = "a.c";
+    close(fd);
+    unlink(path);
+}
+
 // Blocks of several sizes have no offsets in common.
 static void test_blocks_of_sizes(void **state)
 {
@@ -1041,6 +1087,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fields, begin, end),
         cmocka_unit_test_setup_teardown(test_unsound_fields, begin, end),
         cmocka_unit_test_setup_teardown(test_fields_of_blocks, begin, end),
+        cmocka_unit_test_setup_teardown(test_line_of_blocks, begin, end),
         cmocka_unit_test_setup_teardown(test_blocks_of_sizes, begin, end),
         cmocka_unit_test_setup_teardown(test_dear, begin, end),
         cmocka_unit_test_setup_teardown(test_untyped, begin, end),
