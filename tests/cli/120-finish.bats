@@ -620,3 +620,14 @@ desc: Trigger: 6 |"
 \`quern recover $PWD/quern.spool.PID\` writes the profile"
     [ ! -e out ]
 }
+
+@test "--separate-threads=yes: the summary is that of all threads" {
+    make_prog
+    # Two instructions, 21 and 100 times.
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' 'counter 0 21' 'counter 0 100 1' \
+        'end exit 0' > script
+    quern run --cache-sim=no --calls=yes --separate-threads=yes -o out ./prog
+    same "$(grep refs <<< "$messages")" "==PID== I   refs:      242"
+    same "$(grep -h ^totals out-01 out-02)" "totals: 42
+totals: 200"
+}

@@ -374,3 +374,12 @@ totals: 66"
     [ "$(grep -c '/gone.so: had been removed before it was executed' err)" = 2 ] ||
         { sed 's/^/# /' err; return 1; }
 }
+
+@test "-v of the run: what the engine did is said by recover, too" {
+    killed_run 21 -v
+    quern recover
+    [ "$status" = 0 ]
+    same "$(head -n 3 <<< "$messages" | cut -c 1-52)" '==PID== I   refs:      42
+==PID== $
+==PID== engine: 0 blocks translated (1 different), 0'
+}
