@@ -137,8 +137,8 @@ static void test_calls(void **state)
     assert_int_equal(totals.counts[FINISH_IR], 23);
 }
 
-// Calls and costs at their bounds: as many calls as no program makes are none, but the cost stays; a
-// cost that is too large takes its call with it.
+// Calls and costs at their bounds: as many calls as no program makes are none, but the cost stays;
+// a cost that is too large takes its call with it.
 static void test_bounds(void **state)
 {
     (void)state;
@@ -307,8 +307,8 @@ static void test_damaged_edges(void **state)
               "totals: 2\n");
 }
 
-// A function's file is that of its first line; code in it from elsewhere has the file it comes from.
-// What begins with such code has that file as its own.
+// A function's file is that of its first line; code in it from elsewhere has the file it comes
+// from. What begins with such code has that file as its own.
 static void test_files(void **state)
 {
     (void)state;
@@ -424,8 +424,8 @@ static void test_linkage_table(void **state)
               "totals: 19\n");
 }
 
-// A hidden function's call, whose self cost is the caller's; more than there is: damaged, so nothing
-// is left.
+// A hidden function's call, whose self cost is the caller's; more than there is: damaged, so
+// nothing is left.
 static void test_skipped(void **state)
 {
     (void)state;
@@ -722,9 +722,10 @@ static void test_not_collecting(void **state)
               "totals: 2\n");
 }
 
-// f1 and f2 call f3, which has 300 cycles and 10 mispredictions. In the windows 10 instructions of the
-// first call took 20 cycles, of the other's 10, and 1 and 3 were mispredicted: so they share 200 to
-// 100, and 2 (of 2.5) to 8. Where the predictor sees all, 1 and 3 are the numbers themselves.
+// f1 and f2 call f3, which has 300 cycles and 10 mispredictions. In the windows 10 instructions of
+// the first call took 20 cycles, of the other's 10, and 1 and 3 were mispredicted: so they share
+// 200 to 100, and 2 (of 2.5) to 8. Where the predictor sees all, 1 and 3 are the numbers
+// themselves.
 static void sampled(uint32_t branches)
 {
     const uint64_t first[] = { 7, 50, 9, 0, 1, 0, 10, 20 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// finish/profile/children.c, children_merge.c and fallback.c: files in a folder of the test's own. The
-// profile of a process is one line of counts.
+// finish/profile/children.c, children_merge.c and fallback.c: files in a folder of the test's own.
+// The profile of a process is one line of counts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,8 +140,8 @@ static int write_children(void)
 
 // ---- Tests ----
 
-// The first process adds those of the others in the order of their numbers, 8-10 before 10-2, under its
-// own header. Other names are of files that are being written.
+// The first process adds those of the others in the order of their numbers, 8-10 before 10-2, under
+// its own header. Other names are of files that are being written.
 static void test_root(void **state)
 {
     (void)state;
@@ -243,8 +243,8 @@ static bool falls_back(void)
     return ok;
 }
 
-// The output's folder is gone, and so is the spool's first place: beside the spool, under the name or
-// with the process's number; if both are taken, in the folder of the start.
+// The output's folder is gone, and so is the spool's first place: beside the spool, under the name
+// or with the process's number; if both are taken, in the folder of the start.
 static void test_fallback(void **state)
 {
     char words[256], beside[128], start[128];

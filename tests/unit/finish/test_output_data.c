@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The profile of the data: finish/output/output_data.c with fields and walks, and
-// finish/spool/spool_data.c. A spool of one block of a load (line 1 of f1) and a store (line 5), whose
-// misses in each object are given; what the debug information would say is given, too.
+// finish/spool/spool_data.c. A spool of one block of a load (line 1 of f1) and a store (line 5),
+// whose misses in each object are given; what the debug information would say is given, too.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -603,8 +603,8 @@ static void test_damaged_cells(void **state)
     spool_data_free(&d);
 }
 
-// The walk is that with most steps; the first of equal ones. The steps near are those that are not in
-// it already: a stride of 4096 is not near.
+// The walk is that with most steps; the first of equal ones. The steps near are those that are not
+// in it already: a stride of 4096 is not near.
 static void test_walk_of(void **state)
 {
     struct spool_data_count c[] = {
@@ -743,8 +743,8 @@ static void test_unsound_fields(void **state)
               "totals: 2000 0 20 0\n");
 }
 
-// Blocks of one size: fields by the line that allocates them, else cells of 8 bytes below 4096 and of
-// 64 from there on; one that is not within such a cell says nothing.
+// Blocks of one size: fields by the line that allocates them, else cells of 8 bytes below 4096 and
+// of 64 from there on; one that is not within such a cell says nothing.
 static void test_fields_of_blocks(void **state)
 {
     uint32_t o = object((struct spool_data_object){ .kind = SPOOL_DATA_HEAP,
@@ -796,8 +796,8 @@ static void test_fields_of_blocks(void **state)
     assert_string_equal(asked_text, "-");
 }
 
-// The line that allocates them, as it was when the program was made: of a regular file with that many
-// lines, which is not newer than the program. Times are those of the file, in ns.
+// The line that allocates them, as it was when the program was made: of a regular file with that
+// many lines, which is not newer than the program. Times are those of the file, in ns.
 static void test_line_of_blocks(void **state)
 {
     char path[] = "/tmp/quern-unit-XXXXXX";
@@ -980,7 +980,8 @@ static void test_no_memory(void **state)
     expect(-1, ": not written: out of memory");
 }
 
-// Objects of one name are one function: the sum of their misses. Fields at one offset are told apart.
+// Objects of one name are one function: the sum of their misses. Fields at one offset are told
+// apart.
 static void test_same_objects(void **state)
 {
     struct spool_data_object like = { .kind = SPOOL_DATA_SECTION, .name = DATA, .module = MODULE };

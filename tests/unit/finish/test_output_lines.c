@@ -89,8 +89,8 @@ static void add(uint64_t pc, uint64_t executed)
     sums_add(&sums, &places, &in);
 }
 
-// Functions by file and name, the unknown one first; lines in order, whatever the order of code was.
-// The caches' line has its value in a column, one without a colon is none.
+// Functions by file and name, the unknown one first; lines in order, whatever the order of code
+// was. The caches' line has its value in a column, one without a colon is none.
 static void test_lines(void **state)
 {
     struct finish_totals totals = { 0 };
@@ -218,8 +218,8 @@ static void test_calls(void **state)
                                                    "totals: 3\n");
 }
 
-// A function's trigger has its name; of a map that is not there it stays as it is. No description: the
-// program has ended. One thread of several has its number.
+// A function's trigger has its name; of a map that is not there it stays as it is. No description:
+// the program has ended. One thread of several has its number.
 static void test_triggers(void **state)
 {
     static const char text[] =

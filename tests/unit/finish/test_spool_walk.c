@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// finish/spool/spool_walk.c with the sums of counters, contexts and open calls: spools of a few blocks,
-// by hand, in a file.
+// finish/spool/spool_walk.c with the sums of counters, contexts and open calls: spools of a few
+// blocks, by hand, in a file.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,8 @@ static int end(void **state)
     return 0;
 }
 
-// A block of n instructions of 4 bytes, each with these flags. Returns its place in units of 8 bytes.
+// A block of n instructions of 4 bytes, each with these flags. Returns its place in units of 8
+// bytes.
 static uint32_t block(uint64_t pc, uint32_t counter, uint32_t own, uint32_t n, uint8_t flags)
 {
     struct spool_block *b = (struct spool_block *)(void *)((char *)blocks + spool.blocks_used);
@@ -139,8 +140,8 @@ static void test_blocks(void **state)
     assert_false(spool_walk_block(&spool, &b));
 }
 
-// Left after 1 and after 2 of 3 instructions: 4 + 3 and 3 executions more. A record of no instruction
-// says nothing; one of more than there are is of all.
+// Left after 1 and after 2 of 3 instructions: 4 + 3 and 3 executions more. A record of no
+// instruction says nothing; one of more than there are is of all.
 static void test_partial(void **state)
 {
     uint32_t first = block(0x1000, 0, COUNTERS, 3, 0), second = block(0x2000, 1, COUNTERS, 2, 0);
@@ -194,7 +195,8 @@ static void test_partial_sum(void **state)
     walks(0, "1000*1152921504606846975/1152921504606846975 1004*1/1");
 }
 
-// A map, a counter and own counters that are not there; own may be the end of all, if there are none.
+// A map, a counter and own counters that are not there; own may be the end of all, if there are
+// none.
 static void test_damaged_blocks(void **state)
 {
     (void)state;
@@ -318,8 +320,8 @@ static void test_shared(void **state)
     assert_int_equal(spool.blocks_executed, 65);
 }
 
-// Contexts: the block's own counters 0 and 1 (Bcm) are of the context that counter 8 says; earlier ones
-// are in an account at 16. A partial execution in context 3 makes another account.
+// Contexts: the block's own counters 0 and 1 (Bcm) are of the context that counter 8 says; earlier
+// ones are in an account at 16. A partial execution in context 3 makes another account.
 static void test_contexts(void **state)
 {
     uint32_t first;
@@ -357,8 +359,8 @@ static void test_contexts(void **state)
     walks(1, "1000*5/5/2@1 1000*120/120/10@2 1000*9/9@3");
 }
 
-// Accounts of contexts that have no record yet: together with the spool's own counters they have at most
-// as many as two slots.
+// Accounts of contexts that have no record yet: together with the spool's own counters they have at
+// most as many as two slots.
 static void test_accounts_at_their_bound(void **state)
 {
     uint32_t first;
@@ -401,8 +403,8 @@ static void test_accounts_of_one_place(void **state)
     assert_int_equal(spool.bad, 1);
 }
 
-// Open calls (one event): two frames, of edges with the counters 10 and 20; the program has executed
-// 100 instructions, and 30 and 70 when it called. The complement of n is -1 - n.
+// Open calls (one event): two frames, of edges with the counters 10 and 20; the program has
+// executed 100 instructions, and 30 and 70 when it called. The complement of n is -1 - n.
 static void open_calls(uint32_t slot, uint64_t below, uint64_t flags)
 {
     const uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot);

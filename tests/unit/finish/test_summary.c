@@ -269,7 +269,8 @@ static void test_engine(void **state)
     fclose(f);
     assert_string_equal(
         text, "==1== \n"
-              "==1== engine: 1,500 blocks translated (1,400 different), 3.000 ms, 2.00 us per block\n"
+              "==1== engine: 1,500 blocks translated (1,400 different), 3.000 ms, 2.00 us per "
+              "block\n"
               "==1== engine: 2 instructions translated\n"
               "==1== engine: 3 bytes of code cache written\n"
               "==1== engine: 4 exits to the dispatcher\n"

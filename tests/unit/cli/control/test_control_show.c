@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // cli/control/control_show.c: what is printed of spools that are known. f1 at 0x1100 is executed 10
-// times, calls f2 at 0x1200 through a register; both are in a module whose functions are named by the
-// page of 256 bytes.
+// times, calls f2 at 0x1200 through a register; both are in a module whose functions are named by
+// the page of 256 bytes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -175,9 +175,9 @@ static void shows(const char *expected)
 
 // ---- Tests ----
 
-// Thread 1 has executed 100 instructions and has three open calls: its start, f1, and since 60 f2; 4 of
-// the calls of f2 at its site are by a register, and of the direct ones at 0x1104 all 10 executions but
-// one. Thread 2 has one.
+// Thread 1 has executed 100 instructions and has three open calls: its start, f1, and since 60 f2;
+// 4 of the calls of f2 at its site are by a register, and of the direct ones at 0x1104 all 10
+// executions but one. Thread 2 has one.
 static void test_stacks(void **state)
 {
     (void)state;
@@ -209,7 +209,8 @@ static void test_stacks(void **state)
           "\n");
 }
 
-// Without the events; an address in no module, and a linkage table's entry with and without a target.
+// Without the events; an address in no module, and a linkage table's entry with and without a
+// target.
 static void test_linkage_table(void **state)
 {
     (void)state;
@@ -244,8 +245,8 @@ static void test_beyond_the_stack(void **state)
     frame(0, last, 10, 0);
     frame(0, last + 1, 10, 0); // the first one of the next slot
     thread(0, last, 100);
-    // All below it are empty, too: holes are read as frames of counter 0, which no edge has. The last
-    // 100 are read.
+    // All below it are empty, too: holes are read as frames of counter 0, which no edge has. The
+    // last 100 are read.
     shows("\n"
           "  Frame: Backtrace for Thread 1\n"
           "   [ 0]  f1 (0 x)\n"

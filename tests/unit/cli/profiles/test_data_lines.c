@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The lines of a profile of the data: cli/profiles/walks.c, fields.c and lifetimes.c. Each line that is
-// damaged is left out, and the next one is read.
+// The lines of a profile of the data: cli/profiles/walks.c, fields.c and lifetimes.c. Each line
+// that is damaged is left out, and the next one is read.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

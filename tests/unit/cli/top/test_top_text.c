@@ -85,8 +85,8 @@ static void shortened(const char *name, const char *expected)
     free(is);
 }
 
-// Arguments of templates have an ellipsis, as deep as they are; operators are no brackets, and what is
-// not balanced stays.
+// Arguments of templates have an ellipsis, as deep as they are; operators are no brackets, and what
+// is not balanced stays.
 static void test_short(void **state)
 {
     const uint8_t nul[] = { 'a', 0, 'b' };
