@@ -1080,3 +1080,21 @@ END
     same "$(many run2 'translations of')" "$(many run1 'translations kept')"
     like run1 run2
 }
+
+@test "who has kept translations removes what was abandoned an hour ago" {
+    real
+    mkdir folder
+    chmod 700 folder
+    : > folder/x.code.13.new
+    : > folder/y.code.14.new
+    touch -d '2 hours ago' folder/x.code.13.new
+    run_with first folder "$SORT"
+    [ "$(many first 'translations kept')" -gt 0 ]
+    [ ! -e folder/x.code.13.new ]
+    [ -e folder/y.code.14.new ]
+    # Nobody else does.
+    touch -d '2 hours ago' folder/y.code.14.new
+    run_with second folder "$SORT"
+    same "$(many second 'translations kept')" 0
+    [ -e folder/y.code.14.new ]
+}
