@@ -74,6 +74,25 @@ and 2 more; -I DIR adds a folder to search)"
     same "$(grep -c '<td class=name><bdi>Ir</bdi><td>135$' out.html)" 1
 }
 
+@test "what is shown without a script: totals, functions with their places, those of the base" {
+    printf '%s\n' 'version: 1' 'cmd: new' 'events: Ir' 'ob=/lib/x' 'fl=a.c' 'fn=f' '1 60' 'cfn=g<T>' \
+        'calls=1 2' '1 40' 'fn=g<T>' '2 40' 'ob=' 'fl=' 'fn=' '3 1' 'totals: 101' > new
+    printf '%s\n' 'version: 1' 'events: Ir' 'ob=/lib/x' 'fl=a.c' 'fn=f' '1 50' 'totals: 50' > old
+    quern report --base=old -o out.html new
+    same "$(sed -n '/^<h1>/,/^<table/p' out.html)" "<h1><bdi>new</bdi></h1>
+<noscript><p>The interactive report needs JavaScript. This is its summary.</p></noscript>
+<p><bdi>new</bdi></p>
+<table><tr><th class=name>Event<th>Total<th>Base<th>Difference"
+    same "$(grep '<bdi>Ir</bdi><td>' out.html)" "<tr><td class=name><bdi>Ir</bdi><td>101<td>50<td>51"
+    same "$(sed -n '/^<p>The most/,/^<\/table>/p' out.html)" \
+"<p>The most expensive functions, with what they call (incl.) and alone (self), in <bdi>Ir</bdi>:</p>
+<table><tr><th>Incl.<th>Self<th>Incl., base<th>Self, base<th class=name>Function
+<tr><td>100<td>60<td>50<td>50<td class=name><bdi>f</bdi> (<bdi>a.c</bdi>) [<bdi>/lib/x</bdi>]
+<tr><td>40<td>40<td>0<td>0<td class=name><bdi>g&#60;T&#62;</bdi> (<bdi>a.c</bdi>) [<bdi>/lib/x</bdi>]
+<tr><td>1<td>1<td>0<td>0<td class=name><bdi>???</bdi> (<bdi>???</bdi>)
+</table>"
+}
+
 @test "--empty: where the page is written" {
     quern report --empty
     case $messages in
