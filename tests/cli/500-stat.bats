@@ -405,13 +405,13 @@ start_stat() {
     done
 }
 
-@test "an ignored signal stays ignored, in the program, too" {
+@test "an ignored signal ends no series" {
     make_prog
     { spool_of 1000 3 2; printf '%s\n' "wait $FOLDER/go" 'end exit 0'; } > script
     : > said
     (
         trap '' TERM HUP
-        exec "$QUERN" stat --cache-sim=no ./prog
+        exec "$QUERN" stat -n 2 --cache-sim=no ./prog
     ) > said 2> stderr &
     pid=$!
     until grep -q 'the program' said; do
@@ -422,5 +422,5 @@ start_stat() {
     kill -HUP $pid
     : > go
     wait $pid
-    same "$(tail -n +2 said)" "Ir    2,000"
+    same "$(grep -c 'the program' said)" 2
 }
