@@ -188,8 +188,8 @@ enum spool_index {
 
 // Which instructions a core times, in numbers of instructions: the first ones, then a window in
 // each interval, before which it runs in, and the predictor learns. The first intervals are
-// shorter: a tenth of what has been executed. interval 0: all of them. Unless growth is 0 later ones
-// are longer: what has been executed over growth, up to 32 of the usual ones.
+// shorter: a tenth of what has been executed. interval 0: all of them. Unless growth is 0 later
+// ones are longer: what has been executed over growth, up to 32 of the usual ones.
 //
 // Data and code that missed L1 have a latency: that of the level where they are (L2, LL, memory),
 // in cycles. By the misses of an instruction it is known exactly how long those of all its

@@ -32,14 +32,15 @@ enum sim_replacement {
 
 // tags[set * room + way]: 0 for an empty way, else the line's number plus one, and the mark.
 //
-// heads[set * head] are the words of a set by which a line is found, eight ways in each: of each way
-// a byte, 0 if it is empty, else one made of the line's number. The word behind them has the bits of
-// replacement: the order of use, four bits a way; the tree's node n at bit n (the root is 1, the
-// children of n are 2n and 2n + 1); or two for each way. A set's ways have room for whole words.
+// heads[set * head] are the words of a set by which a line is found, eight ways in each: of each
+// way a byte, 0 if it is empty, else one made of the line's number. The word behind them has the
+// bits of replacement: the order of use, four bits a way; the tree's node n at bit n (the root is
+// 1, the children of n are 2n and 2n + 1); or two for each way. A set's ways have room for whole
+// words.
 //
-// With SIM_LRU and more than SIM_LEVEL_ORDERED ways there are no heads: the ways are in order of use,
-// the latest first and the empty ones last; and one set of so many is `recent`, whose keys are the
-// tags without their marks; tags[slot] has the mark.
+// With SIM_LRU and more than SIM_LEVEL_ORDERED ways there are no heads: the ways are in order of
+// use, the latest first and the empty ones last; and one set of so many is `recent`, whose keys are
+// the tags without their marks; tags[slot] has the mark.
 #define SIM_LEVEL_ORDERED 16u
 
 struct sim_level {

@@ -27,25 +27,25 @@ enum ll_kind {
     LL_PUT,  // L2 has replaced it
 };
 
-struct ll_todo {
+struct ll_task {
     u64 line;
     u32 counter; // of a miss of LL
     u32 kind;
 };
 
-// So many are on their way: LL's sets are in the host's memory, and the lines of many of them can be
-// loaded at the same time.
-#define TODO 32u
+// So many are on their way: LL's sets are in the host's memory, and the lines of many of them can
+// be loaded at the same time.
+#define WAITING 32u
 
 // Each thread's.
 struct levels {
     struct sim_level l2, itlb, dtlb, stlb;
     struct sim_prefetch prefetch;
     struct levels_found found;
-    // What LL has not done yet, in order, at the remainders by TODO: what L2 does next does not
+    // What LL has not done yet, in order, at the remainders by WAITING: what L2 does next does not
     // depend on it. A reference's misses of LL count once: `missed`. In the heap, so that whoever
     // replays the references of a thread that was killed goes on with it.
-    struct ll_todo todo[TODO];
+    struct ll_task task[WAITING];
     u32 given, done;
     bool missed;
     u64 page[2]; // of the last reference to data, and of the last fetch, plus one; 0: none
@@ -223,8 +223,8 @@ bool levels_can_wait(void)
     return all.has_l2 && !tb_config.data;
 }
 
-// Where LL does not wait its sets are loaded, too, though L2 may have the line: they are as far away
-// as memory is.
+// Where LL does not wait its sets are loaded, too, though L2 may have the line: they are as far
+// away as memory is.
 void levels_ahead(const struct thread *t, u64 addr, u32 counter)
 {
     u64 place = physical(addr), line = place >> all.line_shift;
@@ -253,39 +253,39 @@ static bool ll_misses(u64 line)
 }
 
 // Returns whether the line was missing.
-static bool ll_do(struct thread *t, struct levels *own, const struct ll_todo *todo)
+static bool ll_do(struct thread *t, struct levels *own, const struct ll_task *task)
 {
     bool missed;
 
-    if (todo->kind == LL_PUT) {
-        sim_level_put(&all.ll, todo->line);
+    if (task->kind == LL_PUT) {
+        sim_level_put(&all.ll, task->line);
         return false;
     }
-    missed = ll_misses(todo->line);
-    if (todo->kind == LL_LOAD)
+    missed = ll_misses(task->line);
+    if (task->kind == LL_LOAD)
         return missed;
-    if (missed && !(todo->kind == LL_AND && own->missed))
-        calls_count(t, todo->counter, 1);
-    own->missed = missed || (todo->kind == LL_AND && own->missed);
+    if (missed && !(task->kind == LL_AND && own->missed))
+        calls_count(t, task->counter, 1);
+    own->missed = missed || (task->kind == LL_AND && own->missed);
     return missed;
 }
 
 static void do_oldest(struct thread *t, struct levels *own)
 {
-    ll_do(t, own, &own->todo[own->done % TODO]);
+    ll_do(t, own, &own->task[own->done % WAITING]);
     own->done++;
 }
 
 // now: returns whether the line is missing; else false.
-static bool ll_give(struct thread *t, struct levels *own, bool now, struct ll_todo todo)
+static bool ll_give(struct thread *t, struct levels *own, bool now, struct ll_task task)
 {
     if (now)
-        return ll_do(t, own, &todo);
-    if (own->given - own->done == TODO)
+        return ll_do(t, own, &task);
+    if (own->given - own->done == WAITING)
         do_oldest(t, own);
-    own->todo[own->given % TODO] = todo;
+    own->task[own->given % WAITING] = task;
     own->given++;
-    sim_level_ahead(&all.ll, todo.line, todo.kind == LL_PUT);
+    sim_level_ahead(&all.ll, task.line, task.kind == LL_PUT);
     return false;
 }
 
@@ -317,7 +317,7 @@ static void l2_replaced(const struct reference *f, u64 old, struct result *r)
     if (old & SIM_LEVEL_MARK)
         r->wasted++;
     if (all.victim && old)
-        ll_give(f->t, f->own, f->now, (struct ll_todo){ sim_level_line(old), 0, LL_PUT });
+        ll_give(f->t, f->own, f->now, (struct ll_task){ sim_level_line(old), 0, LL_PUT });
 }
 
 // place: in the page of addr.
@@ -346,7 +346,7 @@ static void load_ahead(const struct reference *f, u64 addr, u64 line, bool misse
         if (!sim_level_load(&own->l2, lines[i], &old))
             continue;
         absent =
-            ll_give(f->t, own, f->now, (struct ll_todo){ place >> all.line_shift, 0, LL_LOAD });
+            ll_give(f->t, own, f->now, (struct ll_task){ place >> all.line_shift, 0, LL_LOAD });
         if (f->now)
             note_ahead(own, addr, place, absent);
         l2_replaced(f, old, r);
@@ -360,10 +360,10 @@ static void l2_ref(const struct reference *f, u64 addr, struct result *r)
     enum sim_use use = sim_level_refer(&f->own->l2, line, &old);
 
     if (use == SIM_ABSENT) {
-        struct ll_todo todo = { place >> all.line_shift, f->ll_counter, r->l2 ? LL_AND : LL_USE };
+        struct ll_task task = { place >> all.line_shift, f->ll_counter, r->l2 ? LL_AND : LL_USE };
 
         r->l2 = 1;
-        if (ll_give(f->t, f->own, f->now, todo))
+        if (ll_give(f->t, f->own, f->now, task))
             r->ll = 1;
         l2_replaced(f, old, r);
     }

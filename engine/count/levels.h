@@ -45,9 +45,9 @@ const struct levels_found *levels_found(const struct thread *t);
 // counters behind (spool_ref_events). @signal-safe
 void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter);
 
-// The same for one after the other, where nobody asks what each has found: LL may do its part later,
-// by levels_finish() at the latest. Only if levels_can_wait(): not where misses are counted by object,
-// or without an L2. @signal-safe
+// The same for one after the other, where nobody asks what each has found: LL may do its part
+// later, by levels_finish() at the latest. Only if levels_can_wait(): not where misses are counted
+// by object, or without an L2. @signal-safe
 bool levels_can_wait(void);
 void levels_ref_later(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter);
 void levels_finish(struct thread *t);
