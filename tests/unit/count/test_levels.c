@@ -234,7 +234,7 @@ static void test_one_line(void **state)
         for (int i = rand() % 3; i >= 0; i--, l1++) {
             misses += sim_cache_ref_last(&plain, addr, 8);
             levels_ref(&one, addr, 8, false, 2);
-            levels_ahead(&one, addr);
+            levels_ahead(&one, addr, 2);
         }
     }
     assert_int_equal(counted[2], l1);
