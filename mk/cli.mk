@@ -107,8 +107,8 @@ $(BUILD)/tests/unit/finish/test_call_graph: $(call asan_objs,finish/sums/call_es
 $(BUILD)/tests/unit/finish/test_children: $(call asan_objs,$(addprefix finish/profile/,children.c children_merge.c fallback.c)) \
     $(BUILD)/lib/libquern-asan.a
 $(BUILD)/tests/unit/finish/test_output_data: $(call asan_objs,$(addprefix finish/,output/output_data.c \
-    output/output_fields.c output/output_walks.c spool/spool_data.c spool/spool_read.c sums/call_estimate.c \
-    sums/call_graph.c)) $(BUILD)/lib/libquern-asan.a
+    output/output_fields.c output/output_sharing.c output/output_walks.c spool/spool_data.c spool/spool_read.c \
+    sums/call_estimate.c sums/call_graph.c)) $(BUILD)/lib/libquern-asan.a
 $(BUILD)/tests/unit/finish/test_output_lines: $(call asan_objs,cli/files/file.c $(addprefix finish/,output/output_calls.c \
     output/output_counts.c output/output_lines.c output/output_parts.c spool/spool_curve.c sums/call_estimate.c \
     sums/call_graph.c sums/sums.c)) $(BUILD)/lib/libquern-asan.a
