@@ -112,9 +112,28 @@ static struct layout lay(struct top *t, size_t first, size_t end)
     return l;
 }
 
+// Whether objects have what was allocated before their names: bytes, blocks.
+static bool has_sizes(const struct top *t)
+{
+    return t->data && !t->inclusive && t->here.view == TOP_FUNCTIONS &&
+           t->objects.blocks[0].count > 0;
+}
+
+static int size_width(const struct top *t, enum lifetimes_count n, const char *head)
+{
+    const struct lifetimes *all = &t->objects.blocks[0];
+    char text[32];
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < all->count; i++)
+        most = all->of[i].n[n] > most ? all->of[i].n[n] : most;
+    util_commas(text, most);
+    return (int)(strlen(text) > strlen(head) ? strlen(text) : strlen(head));
+}
+
 static void put_heads(struct top *t, const struct layout *l)
 {
-    char text[TOP_TEXT_NUMBER], names[64];
+    char text[TOP_TEXT_NUMBER], names[128];
     int x = 0;
 
     for (unsigned i = l->first; i < l->end; i++) {
@@ -124,7 +143,15 @@ static void put_heads(struct top *t, const struct layout *l)
         top_screen_put(TABLE_ROW - 1, x + l->width[i] - (int)strlen(text), text, STYLE_HEAD, false);
         x += l->width[i] + CELL_GAP;
     }
+    int at = l->names;
     bool names_sorted = t->here.view == TOP_FUNCTIONS && t->sort == t->columns;
+    if (has_sizes(t)) {
+        snprintf(names, sizeof(names), "%*s  %*s  ", size_width(t, LIFETIMES_BYTES, "bytes"),
+                 "bytes", size_width(t, LIFETIMES_ALL, "blocks"), "blocks");
+        put_clean(TABLE_ROW - 1, l->names, names, strlen(names), top_screen_columns() - l->names,
+                  STYLE_HEAD, false);
+        at += (int)strlen(names);
+    }
     snprintf(names, sizeof(names), "%s%s%s",
              t->here.view == TOP_SOURCE && t->compare ? "old/new " : "",
              t->here.view == TOP_SOURCE                                  ? "line, source"
@@ -135,8 +162,8 @@ static void put_heads(struct top *t, const struct layout *l)
              !names_sorted ? ""
              : t->up       ? "^"
                            : "v");
-    put_clean(TABLE_ROW - 1, l->names, names, strlen(names), top_screen_columns() - l->names,
-              STYLE_HEAD, false);
+    put_clean(TABLE_ROW - 1, at, names, strlen(names), top_screen_columns() - at, STYLE_HEAD,
+              false);
     if (l->first || l->end < t->columns) {
         snprintf(names, sizeof(names), " more: %s%s", l->first ? "<" : "",
                  l->end < t->columns ? ">" : "");
@@ -232,21 +259,48 @@ static void add_walk(struct string *s, const struct top *t, uint32_t func)
     free(text);
 }
 
-// What was allocated, of an allocation.
-static void add_blocks(struct string *s, const struct top *t, uint32_t func)
+// Of an allocation, else NULL.
+static const struct lifetime *lifetime_of(const struct top *t, uint32_t func)
 {
     struct text name = core_string(t->core, t->core->name[func]),
                 file = core_string(t->core, t->core->file[func]);
-    char *object, *of, *text;
+    char *object, *of;
     const struct lifetime *b;
 
     if (!t->data || !name.size)
-        return;
+        return NULL;
     object = xasprintf("%.*s", (int)name.size, (const char *)name.at);
     of = xasprintf("%.*s", (int)file.size, file.size ? (const char *)file.at : "");
     b = lifetimes_named(&t->objects.blocks[0], object, of);
     free(object);
     free(of);
+    return b;
+}
+
+static void add_size(struct string *s, int width, bool known, uint64_t n)
+{
+    char text[32], *cell = xasprintf("%*s  ", width, known ? util_commas(text, n) : "");
+
+    add_text(s, cell);
+    free(cell);
+}
+
+// What was allocated, before an object's name.
+static void add_sizes(struct string *s, const struct top *t, uint32_t func)
+{
+    const struct lifetime *b = lifetime_of(t, func);
+
+    if (!has_sizes(t))
+        return;
+    add_size(s, size_width(t, LIFETIMES_BYTES, "bytes"), b, b ? b->n[LIFETIMES_BYTES] : 0);
+    add_size(s, size_width(t, LIFETIMES_ALL, "blocks"), b, b ? b->n[LIFETIMES_ALL] : 0);
+}
+
+static void add_blocks(struct string *s, const struct top *t, uint32_t func)
+{
+    const struct lifetime *b = lifetime_of(t, func);
+    char *text;
+
     if (!b)
         return;
     text = lifetimes_text(b);
@@ -339,7 +393,10 @@ static void add_row(struct string *s, struct top *t, const struct top_row *r)
         add_text(s, r->text);
         break;
     case ROW_SAYS: add_text(s, r->text); break;
-    case ROW_FUNC: add_func(s, t, r->of); break;
+    case ROW_FUNC:
+        add_sizes(s, t, r->of);
+        add_func(s, t, r->of);
+        break;
     case ROW_SELF: add_text(s, "itself, without what it calls"); break;
     case ROW_EDGE:
         add_text(s, "  ");
