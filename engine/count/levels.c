@@ -281,7 +281,7 @@ static bool ll_give(struct thread *t, struct levels *own, bool now, struct ll_ta
 {
     if (now)
         return ll_do(t, own, &task);
-    if (own->given - own->done == WAITING)
+    if (own->given - own->done >= WAITING)
         do_oldest(t, own);
     own->task[own->given % WAITING] = task;
     own->given++;
@@ -289,10 +289,12 @@ static bool ll_give(struct thread *t, struct levels *own, bool now, struct ll_ta
     return false;
 }
 
+// No more than there can be, should the program have written there.
 static void ll_do_all(struct thread *t, struct levels *own)
 {
-    while (own->given != own->done)
+    for (u32 i = 0; i < WAITING && own->given != own->done; i++)
         do_oldest(t, own);
+    own->done = own->given;
 }
 
 // ---- A reference ----
