@@ -7,18 +7,19 @@
 # Nothing of it is part of `make` or `make check`. The inputs are generated once, below
 # $(BUILD)/bench/inputs.
 
-# Which programs, which modes, how often, whether Cachegrind too (yes, once, no), and how many
-# seconds one run may take.
+# Which programs, which modes, how often, which LL (bench/run's default), whether Cachegrind too
+# (yes, once, no), and how many seconds one run may take.
 BENCH_PROGRAMS ?=
 BENCH_MODES ?=
 BENCH_REPS ?= 3
+BENCH_LL ?=
 BENCH_VALGRIND ?= yes
 BENCH_REPLAY ?= auto
 BENCH_TIMEOUT ?= 600
 
 BENCH_IN := $(BUILD)/bench/inputs
 BENCH_INPUTS := $(BENCH_IN)/text $(BENCH_IN)/sql $(BENCH_IN)/work.c $(BENCH_IN)/matrix \
-    $(BENCH_IN)/forks $(BENCH_IN)/fib $(BENCH_IN)/threads
+    $(BENCH_IN)/forks $(BENCH_IN)/fib $(BENCH_IN)/threads $(BENCH_IN)/containers
 
 define bench_generate
 $(call say,GEN,$@)
@@ -40,9 +41,14 @@ $(BENCH_IN)/matrix $(BENCH_IN)/forks $(BENCH_IN)/fib $(BENCH_IN)/threads: $(BENC
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $<
 
+$(BENCH_IN)/containers: bench/programs/containers.cc $(FLAGS_STAMP)
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)g++ -std=gnu++17 -O2 -g -Wall -Wextra $(WERROR_FLAG) -o $@ $<
+
 bench: all $(BENCH_INPUTS)
 	@CC='$(CC)' BENCH_PROGRAMS='$(BENCH_PROGRAMS)' BENCH_MODES='$(BENCH_MODES)' \
-	    BENCH_REPS='$(BENCH_REPS)' BENCH_REPLAY='$(BENCH_REPLAY)' \
+	    BENCH_REPS='$(BENCH_REPS)' BENCH_LL='$(BENCH_LL)' BENCH_REPLAY='$(BENCH_REPLAY)' \
 	    BENCH_VALGRIND='$(BENCH_VALGRIND)' BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
 	    bench/run $(BUILD)/bin/quern $(BENCH_IN) $(BUILD)/bench
 
