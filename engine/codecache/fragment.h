@@ -61,6 +61,7 @@ enum fragment_flag {
 struct fragment_block {
     u64 pc, end;
     u32 block, counter, insn;
+    u32 summed; // --calls=yes: blocks that the running totals have when it begins
 };
 
 // Versions: fragments of one block's code at different times. Each checks its bytes and jumps to

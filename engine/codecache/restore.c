@@ -83,7 +83,7 @@ static const struct recipe *recipe_at(const struct fragment *f, u32 off)
 // been executed, and a superblock counts at its end.
 static struct fragment_block block_of(struct thread *t, const struct fragment *f, u32 insn)
 {
-    struct fragment_block b = { f->pc, f->end, f->block, f->own, 0 };
+    struct fragment_block b = { f->pc, f->end, f->block, f->own, 0, 0 };
 
     for (u32 i = 0; i < f->nmore && f->more[i].insn <= insn; i++) {
         t->counters[b.counter]++;
@@ -92,12 +92,34 @@ static struct fragment_block block_of(struct thread *t, const struct fragment *f
     return b;
 }
 
+static void add_total(struct restore_progress *l, u32 block, u32 insns, s32 by)
+{
+    l->total[l->ntotals].block = block;
+    l->total[l->ntotals].insns = insns;
+    l->total[l->ntotals++].by = by;
+}
+
+// b: the block that was left. If it has been counted, the totals have all of the fragment, else the
+// blocks before it up to b->summed.
+static void find_totals(struct restore_progress *l, const struct fragment *f,
+                        const struct fragment_block *b, u32 before, bool bumped)
+{
+    u32 block = f->block, first = 0, end;
+
+    for (u32 i = 0; first != b->insn; i++, first = end) {
+        end = f->more[i].insn;
+        if (i >= b->summed && !bumped)
+            add_total(l, block, end - first, 1);
+        block = f->more[i].block;
+    }
+    if (bumped)
+        add_total(l, b->block, f->ninsns - b->insn, -1);
+    add_total(l, b->block, before, 1);
+}
+
 static struct restore_progress left_at(const struct fragment *f, const struct recipe *r)
 {
     struct restore_progress l = { .log = f->log,
-                                  .block = f->block,
-                                  .ninsns = f->ninsns,
-                                  .bumped = r->flags & RECIPE_BUMPED,
                                   .insn = r->insn,
                                   .open = r->flags & RECIPE_OPEN,
                                   .closed = r->flags & RECIPE_CLOSED,
@@ -112,6 +134,7 @@ struct restore_progress restore_recover(struct thread *t, const struct host_regs
     struct fragment *f = fragment_of(t, u->rip, &off);
     const struct recipe *r = recipe_at(f, off);
     struct fragment_block b = block_of(t, f, r->insn);
+    struct restore_progress left = left_at(f, r);
     u32 before = r->insn - b.insn;
 
     for (u32 i = 0; i < 16; i++) {
@@ -136,7 +159,9 @@ struct restore_progress restore_recover(struct thread *t, const struct host_regs
         t->h_save[4] = u->r[R_RDI];
         t->h_save[9] = (u->rflags & 0xff) << 8;
     }
-    return left_at(f, r);
+    if (!(f->flags & FRAGMENT_UNCOUNTED))
+        find_totals(&left, f, &b, before, r->flags & RECIPE_BUMPED);
+    return left;
 }
 
 void restore_gate_state(struct thread *t, const struct host_regs *u)

@@ -4,6 +4,7 @@
 #ifndef QUERN_ENGINE_RESTORE_H
 #define QUERN_ENGINE_RESTORE_H
 
+#include "engine/codecache/fragment.h"
 #include "engine/thread/thread.h"
 
 // What an interrupted thread was doing at a host address.
@@ -38,10 +39,14 @@ enum restore_where restore_find(u64 hpc);
 
 // How far a fragment was executed that is left in the middle.
 struct restore_progress {
-    u32 log;           // struct fragment
-    u32 block, ninsns; // the same
-    bool bumped;       // the block has been counted
-    u32 insn;          // at this instruction
+    u32 log;  // struct fragment
+    u32 insn; // at this instruction
+    // --calls=yes: what the running totals lack, or have too much
+    struct {
+        u32 block, insns; // in the spool; its first instructions
+        s32 by;
+    } total[FRAGMENT_BLOCKS_MAX + 1];
+    u32 ntotals;
     bool open, closed; // its record has begun; it has ended, and thread.record_at points behind it
     bool rep; // a string instruction has done part of its elements; h_save holds its registers
 };

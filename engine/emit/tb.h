@@ -67,8 +67,10 @@ struct cold_edge {
 struct cold_side {
     u32 number; // of the side exit in the record, from 1 on; 0: nothing is recorded
     u32 blocks; // executed until then
+    u32 summed; // --calls=yes: of these the running totals have so many
     u64 target; // of an indirect branch: the expected target, which it did not take
     bool indirect;
+    bool same; // it did take it, but the call graph has to be asked
 };
 
 // A helper of the call graph.
@@ -107,8 +109,10 @@ struct value {
 // A basic block of the client; a superblock has several.
 struct tb_block {
     u64 pc, end;
-    u32 first, n;        // its instructions
-    u32 counter, record; // its counter, and its number in the spool
+    u32 first, n;             // its instructions
+    u32 counter, record;      // its counter, and its number in the spool
+    struct function function; // --calls=yes: where it begins; it does not leave it
+    u32 summed;               // the same: blocks that the running totals have when it begins
 };
 
 struct tb {
@@ -120,7 +124,7 @@ struct tb {
     bool writable;              // from writable or shared memory: self-checking
     bool step;                  // a single instruction that is stepped
     bool again;                 // the last block that got a spool record had one before
-    struct function function;   // --calls=yes: where it begins; it does not leave it
+    u32 summed;                 // --calls=yes: blocks that the running totals have
     u16 live[TB_INSNS_MAX + 1]; // arithmetic flags live before instruction i
     struct spool_insn rec[TB_INSNS_MAX];
     struct spool_counters cnt[TB_INSNS_MAX];

@@ -91,6 +91,14 @@ void interpret_learn_fetch(struct thread *t, const struct record_op *o)
     cores_learn_fetch(t, o->add, o->bytes);
 }
 
+void interpret_frame(struct thread *t, enum frames_late what, u32 frame, u32 counter)
+{
+    ll_drain(t); // what is behind belongs to another call
+    if (tb_config.core)
+        cores_end(t);
+    frames_replay(t, what, frame, counter);
+}
+
 void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, bool undone)
 {
     switch ((enum record_kind)o->kind) {
@@ -117,6 +125,16 @@ void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, 
             break;
         caches_indirect(t, o->add, 0);
         learn_branch(t, o->add);
+        break;
+    case RECORD_ENTERED:
+        if (!undone)
+            interpret_frame(t, FRAMES_ENTER, (u32)slot[o->base], 0);
+        break;
+    case RECORD_LEFT:
+        if (undone)
+            break;
+        interpret_frame(t, FRAMES_LEAVE, (u32)slot[o->base], (u32)slot[o->index]);
+        frames_replay(t, FRAMES_ENTER, (u32)slot[o->base], 0); // as make_left() of routine.c
         break;
     case RECORD_SAME: reftrace_fetch(o->add, o->bytes, undone); break;
     }

@@ -3,6 +3,7 @@
 #ifndef QUERN_ENGINE_INTERPRET_H
 #define QUERN_ENGINE_INTERPRET_H
 
+#include "engine/callgraph/frames.h"
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
@@ -10,6 +11,8 @@
 u64 interpret_value(u64 sp, u32 slot, const u64 *record);
 // One op. slot: the record. undone: the instruction did not complete; for --trace-refs.
 void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, bool undone);
+// A frame of the call graph has changed.
+void interpret_frame(struct thread *t, enum frames_late what, u32 frame, u32 counter);
 // An indirect branch; and one at a joint of a superblock.
 void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter);
 void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u64 target);

@@ -16,6 +16,8 @@ enum record_kind {
     RECORD_LOCKED, // a conditional branch in Cachegrind's count, not taken
     RECORD_JOINT,  // a branch inside a superblock, which continues there or is left
     RECORD_CALL,   // a direct call, for the predictor of returns; add: of caches_indirect()
+    RECORD_ENTERED, // a frame was made within a superblock: as the entry RECORD_ENTER
+    RECORD_LEFT,    // it has ended: as RECORD_LEAVE
     RECORD_SAME, // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
 };
 
@@ -43,7 +45,8 @@ struct record_op {
     union {
         struct {
             u16 base,
-                index; // RECORD_REF: slots of the added values, the second scaled; else the first
+                index; // RECORD_REF: slots of the added values, the second scaled; RECORD_LEFT: of
+                       // the frame and the counters; else the first
             union {
                 u16 size; // RECORD_REF: bytes, clipped; with --trace-refs, all
                 u32 what; // RECORD_REP, RECORD_VEC: struct helperdesc_rep, helperdesc_vec
@@ -107,12 +110,12 @@ struct record_block {
 // half is the low half of its frame's address; for a call that ends, a second word says where its
 // misses belong.
 #define RECORD_ENTER 128u
-#define RECORD_LEAVE 896u
-#define RECORD_BACK  1920u
+#define RECORD_LEAVE 1088u
+#define RECORD_BACK  2704u
 // Two words: with --data=yes, the time of the maps of data from here on (objects/objtable.h).
-#define RECORD_OBJECTS 2688u
+#define RECORD_OBJECTS 3232u
 // Ids of fragments start here; the code that replays the entries above starts at their own numbers.
-#define RECORD_FIRST 2816u
+#define RECORD_FIRST 3360u
 
 #define RECORD_OPS_MAX   320
 #define RECORD_SIDES_MAX 16

@@ -34,14 +34,6 @@ void replay_publish(const struct record_draft *d)
         arena_code_ends(routine_begin(b, code));
 }
 
-// What is behind belongs to another call.
-static void settle(struct thread *t)
-{
-    ll_drain(t);
-    if (tb_config.core)
-        cores_end(t);
-}
-
 // Replays an entry between records. Returns its number of words; 0: it is a fragment's record.
 static u32 between(struct thread *t, const u64 *at)
 {
@@ -50,16 +42,13 @@ static u32 between(struct thread *t, const u64 *at)
     switch ((u32)*at) {
     case RECORD_STACK: t->replay_sp = at[1]; return 2;
     case RECORD_ENTER:
-        settle(t);
-        frames_replay(t, FRAMES_ENTER, frame, 0);
+        interpret_frame(t, FRAMES_ENTER, frame, 0);
         return 1;
     case RECORD_LEAVE:
-        settle(t);
-        frames_replay(t, FRAMES_LEAVE, frame, (u32)at[1]);
+        interpret_frame(t, FRAMES_LEAVE, frame, (u32)at[1]);
         return 2;
     case RECORD_BACK:
-        settle(t);
-        frames_replay(t, FRAMES_BACK, frame, 0);
+        interpret_frame(t, FRAMES_BACK, frame, 0);
         return 1;
     case RECORD_OBJECTS:
         ll_drain(t);

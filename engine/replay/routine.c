@@ -119,10 +119,11 @@ struct maker {
 
 // Changes of a frame are entries between records, mostly after the call or return: they are
 // expected there, and this code is called. It does what frames_replay() does, for all totals at
-// once.
+// once. Within a superblock's record they are ops of it: entered and left, after drained.
 
 static struct {
     const u8 *enter, *leave, *back;
+    const u8 *drained, *entered, *left;
 } calls;
 
 static struct x86_mem total(u32 reg, u32 i)
@@ -147,14 +148,20 @@ static void drain(struct x86 *a)
     x86_land(a, none);
 }
 
-// rcx := the replay's data of the frame, rdx := its counters.
+// rcx := the replay's data of the frame whose address begins so, rdx := its counters.
 static void find_frame(struct x86 *a)
 {
-    drain(a);
-    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
     x86_sub32_rm(a, R_RCX, MEM(R12, TH_CALLS_BASE));
     x86_add_rm(a, R_RCX, MEM(R12, TH_CALLS_LATE));
     x86_mov(a, R_RDX, MEM(R12, TH_MISSES));
+}
+
+// The same for an entry between records.
+static void next_frame(struct x86 *a)
+{
+    drain(a);
+    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
+    find_frame(a);
 }
 
 // Skips `words` words; eax := the next id.
@@ -165,36 +172,53 @@ static void skip_words(struct x86 *a, u32 words)
     x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
 }
 
-static void make_enter(struct x86 *a)
+// The totals at the beginning of the frame are those of now.
+static void begin_frame(struct x86 *a)
 {
-    find_frame(a);
     for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
         x86_mov(a, R_RAX, total(R_RDX, i));
         x86_not_r(a, R_RAX);
         x86_mov(a, before(i), R_RAX);
     }
+}
+
+static void make_enter(struct x86 *a)
+{
+    next_frame(a);
+    begin_frame(a);
     skip_words(a, 1);
     x86_ret(a);
 }
 
-static void make_leave(struct x86 *a)
+// Adds what the frame has cost to the counters from number r10 on. `anew`: it costs nothing then,
+// so that a replay that is repeated after a SIGKILL adds nothing a second time.
+static void end_frame(struct x86 *a, bool anew)
 {
-    find_frame(a);
-    x86_mov(a, R10, MEM(R_RBX, 8));
     x86_lea(a, R10, MEM_X(R_RDX, R10, 3, 0));
     for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
         x86_mov(a, R_RAX, total(R_RDX, i));
         x86_mov(a, R11, before(i));
-        x86_lea(a, R_RAX, MEM_X(R_RAX, R11, 0, 1));
-        x86_add_mr(a, MEM(R10, (i - tb_config.calls_often) * 8), R_RAX);
+        x86_lea(a, R11, MEM_X(R_RAX, R11, 0, 1));
+        x86_add_mr(a, MEM(R10, (i - tb_config.calls_often) * 8), R11);
+        if (anew) {
+            x86_not_r(a, R_RAX);
+            x86_mov(a, before(i), R_RAX);
+        }
     }
+}
+
+static void make_leave(struct x86 *a)
+{
+    next_frame(a);
+    x86_mov(a, R10, MEM(R_RBX, 8));
+    end_frame(a, false);
     skip_words(a, 2);
     x86_ret(a);
 }
 
 static void make_back(struct x86 *a)
 {
-    find_frame(a);
+    next_frame(a);
     for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
         x86_mov(a, R_RAX, before(i));
         x86_not_r(a, R_RAX);
@@ -223,7 +247,9 @@ static struct x86 begin_between(u32 id, u32 next)
     return (struct x86){ at, at, (u8 *)REPLAY_BASE + next, false };
 }
 
-static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *))
+// within: the code of the same change within a record.
+static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *),
+                              void (*make_within)(struct x86 *), const u8 **within)
 {
     struct x86 a = begin_between(id, next);
     struct x86_label body = x86_call(&a);
@@ -233,9 +259,24 @@ static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *))
     at = a.p;
     x86_land(&a, body);
     make(&a);
+    *within = a.p;
+    make_within(&a);
+    x86_ret(&a);
     if (a.full || a.p > (u8 *)arena_head(next))
         engine_die("no space for the replay of calls");
     return at;
+}
+
+static void make_entered(struct x86 *a)
+{
+    find_frame(a);
+    begin_frame(a);
+}
+
+static void make_left(struct x86 *a)
+{
+    find_frame(a);
+    end_frame(a, true);
 }
 
 static void objects_make(void)
@@ -258,9 +299,10 @@ static void calls_make(void)
 {
     if (!tb_config.calls)
         return;
-    calls.enter = make_between(RECORD_ENTER, RECORD_LEAVE, make_enter);
-    calls.leave = make_between(RECORD_LEAVE, RECORD_BACK, make_leave);
-    calls.back = make_between(RECORD_BACK, RECORD_OBJECTS, make_back);
+    calls.enter =
+        make_between(RECORD_ENTER, RECORD_LEAVE, make_enter, make_entered, &calls.entered);
+    calls.leave = make_between(RECORD_LEAVE, RECORD_BACK, make_leave, make_left, &calls.left);
+    calls.back = make_between(RECORD_BACK, RECORD_OBJECTS, make_back, drain, &calls.drained);
 }
 
 u32 routine_mask; // for routine.S
@@ -869,6 +911,19 @@ static void part_side(struct maker *m, const struct part *p)
     }
 }
 
+// Its frame has changed within the record.
+static void frame(struct maker *m, const struct record_op *o)
+{
+    bool left = o->kind == RECORD_LEFT;
+    struct x86 *a = &m->code;
+
+    x86_fix(a, x86_call(a), (u64)calls.drained);
+    x86_mov32(a, R_RCX, MEM(R_RBX, o->base * 8));
+    if (left)
+        x86_mov(a, R10, MEM(R_RBX, o->index * 8));
+    x86_fix(a, x86_call(a), (u64)(left ? calls.left : calls.entered));
+}
+
 // -- cold parts --
 
 static void count(struct maker *m, u32 n, enum spool_event e)
@@ -1092,6 +1147,8 @@ static u8 *make(struct maker *m, const struct record_block *b, struct arena_spac
             joint(m, o);
         } else if (o->kind == RECORD_CALL) {
             predict_target(m, o->add, 0);
+        } else if (o->kind == RECORD_ENTERED || o->kind == RECORD_LEFT) {
+            frame(m, o);
         } else {
             call_op(m, o);
             m->group.valid = false;

@@ -428,8 +428,8 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
             return;
         left = restore_recover(t, u);
         recordbuf_interrupted(t, &left);
-        calls_corrected(t, left.block, left.ninsns, left.bumped ? -1 : 0);
-        calls_corrected(t, left.block, left.insn, 1);
+        for (u32 i = 0; i < left.ntotals; i++)
+            calls_corrected(t, left.total[i].block, left.total[i].insns, left.total[i].by);
         if (left.rep)
             rep_simulate(t);
         note_sync(t, info, uc, true);

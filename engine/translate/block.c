@@ -7,6 +7,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"
+#include "engine/translate/calls.h"
 #include "engine/x86/decode.h"
 #include "engine/x86/forms.h"
 
@@ -142,13 +143,13 @@ static bool steps(const struct insn *in, int len)
            (in->kind == INSN_STRING && (in->flags & INSN_F_SEG_GS));
 }
 
-// Appends a block from b->end on.
-static void decode(struct tb *b, u32 limit, u64 *fault)
+// Appends a block from b->end on, which does not go beyond `end`.
+static void decode(struct tb *b, u32 limit, u64 end, u64 *fault)
 {
     struct source s = { .at = 0, .have = 0 };
     u32 first = b->n;
 
-    while (b->n - first < limit && !(b->n && b->end >= b->function.end) &&
+    while (b->n - first < limit && !(b->n != first && b->end >= end) &&
            refill(b, &s, b->end, fault)) {
         struct insn *in = &b->insn[b->n];
         bool refs = tb_config.cache || tb_config.branch || tb_config.calls;
@@ -179,25 +180,26 @@ static void begin(struct tb *b)
     b->n = b->nblocks = 0;
     b->step = false;
     b->writable = false;
-    b->function.end = ~0ul;
 }
 
 static void decode_block(struct tb *b, u64 pc, u32 limit, u64 *fault)
 {
+    struct function f = { .end = ~0ul };
     u32 first = b->n;
 
+    if (tb_config.calls)
+        f = functions_at(pc);
     b->end = pc;
-    decode(b, limit, fault);
+    decode(b, limit, f.end, fault);
     if (b->n != first)
-        b->block[b->nblocks++] =
-            (struct tb_block){ .pc = pc, .end = b->end, .first = first, .n = b->n - first };
+        b->block[b->nblocks++] = (struct tb_block){
+            .pc = pc, .end = b->end, .first = first, .n = b->n - first, .function = f
+        };
 }
 
 bool block_decode(struct tb *b, u32 limit, u64 *fault)
 {
     begin(b);
-    if (tb_config.calls)
-        b->function = functions_at(b->pc);
     decode_block(b, b->pc, limit, fault);
     liveness(b);
     return b->n != 0;
@@ -219,7 +221,7 @@ bool block_decode_along(struct tb *b, u32 limit, const u64 *pc, u32 n)
     begin(b);
     b->pc = pc[0];
     for (u32 k = 0; k < n && b->n + limit <= TB_INSNS_MAX; k++) {
-        if (k && !block_joins(&b->insn[b->n - 1], pc[k]))
+        if (k && (!block_joins(&b->insn[b->n - 1], pc[k]) || !calls_can_join(b, pc[k])))
             break;
         decode_block(b, pc[k], limit, &fault);
         if (b->nblocks != k + 1) {

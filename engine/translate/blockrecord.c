@@ -227,10 +227,10 @@ static bool seen_before(u64 pc, u32 hash)
     return before;
 }
 
-static u32 flags_of(const struct tb *b)
+static u32 flags_of(const struct tb *b, const struct tb_block *t)
 {
     return (b->writable ? SPOOL_B_WRITABLE : 0u) |
-           (tb_config.calls && b->function.plt ? SPOOL_B_PLT : 0u);
+           (tb_config.calls && t->function.plt ? SPOOL_B_PLT : 0u);
 }
 
 // Several blocks may have an instruction: the first one decides where its walks are. Its address is
@@ -281,13 +281,13 @@ void blockrecord_make(struct tb *b, struct tb_block *t)
     is_new = !known.tag[k];
     if (is_new) {
         struct spool_block *s =
-            spooler_block_append(t->pc, key.map, flags_of(b), b->writable ? 0 : key.hash,
+            spooler_block_append(t->pc, key.map, flags_of(b, t), b->writable ? 0 : key.hash,
                                  b->rec + t->first, t->n, total + 1, &t->counter);
 
         note(k, &key, s);
         if (tb_config.data)
             pointers_append(&flow, spooler_block_index(s));
-        contexts_block(spooler_block_index(s), s->counter, total + 1, &b->function);
+        contexts_block(spooler_block_index(s), s->counter, total + 1, &t->function);
     }
     t->record = known.index[k] - 1;
     t->counter = spooler_block_at(t->record)->counter;

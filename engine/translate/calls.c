@@ -29,6 +29,18 @@ _Static_assert(offsetof(struct spool_edge, counter) == 8, "emitted");
 _Static_assert(offsetof(struct spool_edge, plt) == 12, "emitted");
 _Static_assert(offsetof(struct spool_edge, site) == 16, "emitted");
 
+// The block that is being emitted.
+static const struct tb_block *here(const struct tb *b)
+{
+    return &b->block[b->at];
+}
+
+// Whether the superblock goes on after it.
+static bool is_joint(const struct tb *b)
+{
+    return b->at + 1 < b->nblocks;
+}
+
 static struct x86_mem top(void)
 {
     return GS(TA_COUNTERS + tb_config.calls_top * 8);
@@ -53,7 +65,7 @@ static void to_difference(struct x86 *a, u32 r, u32 x)
 
 // ---- Totals ----
 
-static void add_total(struct tb *b, enum spool_event e, u32 n, bool free)
+static void add_total(struct tb *b, enum spool_event e, u32 n, bool free, u32 avoid)
 {
     struct x86 *a = &b->code;
     u32 place = spool_event_index(e, tb_config.flags);
@@ -67,33 +79,47 @@ static void add_total(struct tb *b, enum spool_event e, u32 n, bool free)
             x86_add_mi(a, total(place), n);
         return;
     }
-    u32 r = state_scratch(b, 0);
+    u32 r = state_scratch(b, avoid);
 
     x86_mov(a, r, total(place));
     x86_lea(a, r, MEM(r, n));
     x86_mov(a, total(place), r);
 }
 
-void calls_emit_totals(struct tb *b, bool free)
+void calls_emit_totals(struct tb *b, u32 blocks, bool free, u32 avoid)
 {
-    u32 reads = 0, writes = 0, bc = 0, bi = 0, bus = 0;
+    u32 n = 0, reads = 0, writes = 0, bc = 0, bi = 0, bus = 0;
 
     if (!tb_config.calls)
         return;
     calls_forget_unmapped();
-    for (u32 i = 0; i < b->n; i++) {
-        reads += b->rec[i].reads;
-        writes += b->rec[i].writes;
-        bc += (b->rec[i].flags & SPOOL_I_BC) != 0;
-        bi += (b->rec[i].flags & SPOOL_I_BI) != 0;
-        bus += (b->rec[i].flags & SPOOL_I_BUS) != 0;
+    for (; b->summed < blocks; b->summed++) {
+        const struct tb_block *t = &b->block[b->summed];
+
+        n += t->n;
+        for (u32 i = t->first; i < t->first + t->n; i++) {
+            reads += b->rec[i].reads;
+            writes += b->rec[i].writes;
+            bc += (b->rec[i].flags & SPOOL_I_BC) != 0;
+            bi += (b->rec[i].flags & SPOOL_I_BI) != 0;
+            bus += (b->rec[i].flags & SPOOL_I_BUS) != 0;
+        }
     }
-    add_total(b, SPOOL_E_IR, b->n, free);
-    add_total(b, SPOOL_E_DR, reads, free);
-    add_total(b, SPOOL_E_DW, writes, free);
-    add_total(b, SPOOL_E_BC, bc, free);
-    add_total(b, SPOOL_E_BI, bi, free);
-    add_total(b, SPOOL_E_GE, bus, free);
+    add_total(b, SPOOL_E_IR, n, free, avoid);
+    add_total(b, SPOOL_E_DR, reads, free, avoid);
+    add_total(b, SPOOL_E_DW, writes, free, avoid);
+    add_total(b, SPOOL_E_BC, bc, free, avoid);
+    add_total(b, SPOOL_E_BI, bi, free, avoid);
+    add_total(b, SPOOL_E_GE, bus, free, avoid);
+}
+
+// What the record says of a frame that a direct call has made: within a superblock's, or behind it.
+static void entered(struct tb *b, u32 i, u32 frame)
+{
+    if (is_joint(b))
+        recording_entered_within(b, i, frame);
+    else
+        recording_entered(b, frame);
 }
 
 // ---- Cold parts ----
@@ -205,7 +231,7 @@ void calls_emit_call(struct tb *b, u32 i)
     } else {
         x86_mov_mi(a, MEM(R_RCX, F_COUNTER), e->counter);
     }
-    recording_entered(b, R_RCX);
+    entered(b, i, R_RCX);
     x86_mov(a, top(), R_RCX);
 }
 
@@ -348,7 +374,7 @@ void calls_emit_return(struct tb *b, u32 i)
 
 bool calls_emit_leaves(const struct tb *b, u64 target)
 {
-    return tb_config.calls && functions_at(target).start != b->function.start;
+    return tb_config.calls && functions_at(target).start != here(b)->function.start;
 }
 
 static u32 most_likely(const struct tb *b, u32 i)
@@ -363,7 +389,7 @@ static u32 most_likely(const struct tb *b, u32 i)
     case INSN_CALL_IND: return RECORD_ENTER;
     case INSN_RET: return RECORD_LEAVE;
     case INSN_JMP: return calls_emit_leaves(b, in->target) ? RECORD_ENTER : 0;
-    case INSN_JMP_IND: return b->function.plt ? RECORD_LEAVE : 0;
+    case INSN_JMP_IND: return here(b)->function.plt ? RECORD_LEAVE : 0;
     default: return 0;
     }
 }
@@ -478,7 +504,7 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
 
 void calls_emit_goto(struct tb *b, u32 i)
 {
-    if (tb_config.jumps && !b->function.plt)
+    if (tb_config.jumps && !here(b)->function.plt)
         edges_get(SPOOL_EDGE_GOTO, b->insn[i].pc, 0, b->insn[i].target);
     calls_emit_jump(b, i, b->insn[i].target);
 }
@@ -489,7 +515,7 @@ void calls_emit_followed(struct tb *b, u32 i)
     struct x86 *a = &b->code;
     u32 r;
 
-    if (!tb_config.jumps || b->function.plt)
+    if (!tb_config.jumps || here(b)->function.plt)
         return;
     e = edges_get(SPOOL_EDGE_BRANCH, b->insn[i].pc, 0, b->insn[i].target);
     r = state_scratch(b, 0);
@@ -502,8 +528,8 @@ void calls_emit_followed(struct tb *b, u32 i)
 // its last target.
 static void leave_plt(struct tb *b, u32 i)
 {
-    struct spool_edge *e = edges_get(SPOOL_EDGE_PLT, b->pc, 0, 0);
-    u32 number = edges_plt_number(b->pc);
+    struct spool_edge *e = edges_get(SPOOL_EDGE_PLT, here(b)->pc, 0, 0);
+    u32 number = edges_plt_number(here(b)->pc);
     struct x86 *a = &b->code;
     struct x86_label called, jumped, same;
     struct cold *c[2];
@@ -562,11 +588,11 @@ static void count_table(struct tb *b, u32 i)
 void calls_emit_jump_to(struct tb *b, u32 i)
 {
     struct x86 *a = &b->code;
-    u64 size = b->function.end - b->function.start;
+    u64 size = here(b)->function.end - here(b)->function.start;
 
     if (!tb_config.calls)
         return;
-    if (b->function.plt) {
+    if (here(b)->function.plt) {
         leave_plt(b, i);
         return;
     }
@@ -577,7 +603,7 @@ void calls_emit_jump_to(struct tb *b, u32 i)
         return;
     }
     state_flags_free(b, FLAGS_ARITH);
-    x86_mov_imm(a, R_RDX, -b->function.start);
+    x86_mov_imm(a, R_RDX, -here(b)->function.start);
     x86_add_rr(a, R_RDX, R_RCX);
     x86_cmp_ri(a, R_RDX, size > INT32_MAX ? INT32_MAX : (u32)size);
     struct cold *c = cold(b, x86_jcc(a, CC_AE), STUB_CALLS_JUMP, b->insn[i].pc, 0);
@@ -588,6 +614,138 @@ void calls_emit_jump_to(struct tb *b, u32 i)
     }
     state_flags_restore(b);
     reload_target(b);
+}
+
+// ---- Joints of superblocks ----
+
+static bool stays(const struct tb_block *t, u64 target)
+{
+    return functions_at(target).start == t->function.start;
+}
+
+bool calls_can_join(const struct tb *b, u64 next)
+{
+    const struct tb_block *t = &b->block[b->nblocks - 1];
+    const struct insn *in = &b->insn[b->n - 1];
+
+    if (!tb_config.calls)
+        return true;
+    for (u32 i = t->first; i < b->n; i++) {
+        if (b->insn[i].flags & INSN_F_SETS_SP)
+            return false;
+    }
+    switch (in->kind) {
+    case INSN_CALL:
+    case INSN_CALL_IND:
+    case INSN_RET: return true;
+    case INSN_JMP_IND:
+        if (t->function.plt)
+            return edges_get(SPOOL_EDGE_PLT, t->pc, 0, 0)->target == next;
+        return stays(t, next);
+    default: return stays(t, next);
+    }
+}
+
+// If rcx is 0, goes on; else the superblock is left, although control goes to where it would.
+static void leave_unless(struct tb *b, struct cold_side side)
+{
+    struct x86_label zero = x86_jrcxz(&b->code);
+
+    side.same = true;
+    tb_cold(b, COLD_SIDE, x86_jmp(&b->code))->side = side;
+    x86_land(&b->code, zero);
+}
+
+// The last frame is that of a call, and ends.
+static void joint_return(struct tb *b, u32 i, const struct cold_side *side)
+{
+    s64 popped = 8 + b->insn[i].imm;
+    struct x86 *a = &b->code;
+
+    state_spill(b, R_RDX);
+    state_spill(b, R_RAX);
+    state_spill(b, R_RSI);
+    x86_mov(a, R_RDX, top());
+    x86_mov_imm(a, R_RAX, side->target - (u64)popped);
+    x86_lea(a, R_RAX, MEM_X(R_RSP, R_RAX, 0, 0));
+    x86_not_r(a, R_RAX);
+    x86_mov(a, R_RCX, MEM(R_RDX, F_KEY));
+    to_difference(a, R_RCX, R_RAX);
+    leave_unless(b, *side);
+    x86_mov32(a, R_RCX, MEM(R_RDX, F_PLT));
+    leave_unless(b, *side);
+    x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
+    charge(b, 1, false);
+    x86_mov(a, R_RSI, R_RDX);
+    x86_lea(a, R_RDX, MEM(R_RDX, -(s64)tb_config.calls_frame));
+    x86_mov(a, top(), R_RDX);
+    recording_left_within(b, i, R_RSI, R_RAX, 1);
+}
+
+static void joint_call_to(struct tb *b, u32 i, const struct cold_side *side)
+{
+    const struct insn *in = &b->insn[i];
+    const struct spool_edge *e =
+        edges_get(SPOOL_EDGE_INDIRECT, in->pc, in->len, side->target);
+    struct x86 *a = &b->code;
+
+    state_spill(b, R_RDX);
+    make_frame(b, in->pc + in->len);
+    x86_mov32_mi(a, MEM(R_RCX, F_COUNTER), e->counter);
+    x86_mov32_mi(a, MEM(R_RCX, F_PLT), e->plt);
+    recording_entered_within(b, i, R_RCX);
+    x86_mov(a, top(), R_RCX);
+    x86_mov(a, R_RDX, GS(TA_COUNTERS + e->counter * 8));
+    x86_lea(a, R_RDX, MEM(R_RDX, 1));
+    x86_mov(a, GS(TA_COUNTERS + e->counter * 8), R_RDX);
+}
+
+// Out of a linkage table, from the entry that was called.
+static void joint_plt(struct tb *b, u32 i, const struct cold_side *side)
+{
+    struct x86 *a = &b->code;
+
+    state_spill(b, R_RDX);
+    state_spill(b, R_RAX);
+    state_spill(b, R_RSI);
+    x86_mov(a, R_RDX, top());
+    x86_mov32(a, R_RCX, MEM(R_RDX, F_PLT));
+    x86_lea(a, R_RCX, MEM(R_RCX, -(s64)edges_plt_number(here(b)->pc)));
+    leave_unless(b, *side);
+    x86_mov32_mi(a, MEM(R_RDX, F_PLT), 0);
+    x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
+    charge(b, 1 + tb_config.calls_events, true);
+    recording_left_within(b, i, R_RDX, R_RAX, 1 + tb_config.calls_events);
+    recording_entered_within(b, i, R_RDX);
+}
+
+void calls_emit_joint(struct tb *b, u32 i, const struct cold_side *side)
+{
+    if (!tb_config.calls)
+        return;
+    switch (b->insn[i].kind) {
+    case INSN_RET: joint_return(b, i, side); break;
+    case INSN_CALL_IND: joint_call_to(b, i, side); break;
+    default:
+        if (here(b)->function.plt)
+            joint_plt(b, i, side);
+    }
+}
+
+void calls_emit_side(struct tb *b, u32 i, u64 target)
+{
+    bool set = b->stack_set;
+
+    if (!tb_config.calls)
+        return;
+    b->stack_set = false; // that of the last block
+    switch (b->insn[i].kind) {
+    case INSN_JCC: calls_emit_jump(b, i, target); break;
+    case INSN_RET: calls_emit_return(b, i); break;
+    case INSN_CALL_IND: calls_emit_call_to(b, i); break;
+    default: calls_emit_jump_to(b, i);
+    }
+    b->stack_set = set;
 }
 
 // ---- The stack pointer ----

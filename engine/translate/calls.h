@@ -6,8 +6,9 @@
 
 #include "engine/emit/tb.h"
 
-// Adds the block's static counts to the thread's totals. `free`: every arithmetic flag is free.
-void calls_emit_totals(struct tb *b, bool free);
+// Adds the static counts of the fragment's first `blocks` to the thread's totals, except those that
+// have been added (b->summed). `free`: every arithmetic flag is free; avoid: registers not to use.
+void calls_emit_totals(struct tb *b, u32 blocks, bool free, u32 avoid);
 
 // After the push of the return address of instruction i, a direct call.
 void calls_emit_call(struct tb *b, u32 i);
@@ -35,6 +36,16 @@ void calls_emit_stack_set(struct tb *b, const struct insn *in);
 
 // Counts a misprediction, in a cold part where the flags are free.
 void calls_emit_miss(struct tb *b, u32 counter);
+
+// Whether a superblock may go on at next after the blocks that b has.
+bool calls_can_join(const struct tb *b, u64 next);
+// At a joint of a superblock: indirect branch i, or return, has gone to where the superblock goes
+// on; rcx, which has been spilled, is 0. Leaves the superblock by the side if the call graph has to
+// be asked in C.
+void calls_emit_joint(struct tb *b, u32 i, const struct cold_side *side);
+// In the cold part of a side, by instruction i: as at the end of a fragment. target: of a
+// conditional branch; of an indirect one it is in rcx.
+void calls_emit_side(struct tb *b, u32 i, u64 target);
 
 // COLD_CALLS.
 void calls_emit_cold(struct tb *b, const struct cold *c);

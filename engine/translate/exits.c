@@ -216,10 +216,13 @@ static void indirect_joint(struct tb *b, u32 i, u64 next)
     struct x86_label same;
 
     take_target(b, i);
+    calls_emit_totals(b, b->at + 1, false, 1u << R_RCX);
+    side.summed = b->summed;
     compare_target(b, next);
     same = x86_jrcxz(&b->code);
     tb_cold(b, COLD_SIDE, x86_jmp(&b->code))->side = side;
     x86_land(&b->code, same);
+    calls_emit_joint(b, i, &side);
 }
 
 static void conditional_joint(struct tb *b, u32 i, u64 next)
@@ -227,6 +230,7 @@ static void conditional_joint(struct tb *b, u32 i, u64 next)
     const struct insn *in = &b->insn[i];
     bool taken = next == in->target;
     struct cold_side side = { .blocks = b->at + 1,
+                              .summed = b->summed,
                               .target = taken ? in->pc + in->len : in->target };
     struct x86_label way;
 
@@ -241,7 +245,11 @@ void exits_joint(struct tb *b, u32 i, u64 next)
     const struct insn *in = &b->insn[i];
 
     switch (in->kind) {
-    case INSN_CALL: relocate_push(b, in->pc + in->len); break;
+    case INSN_CALL:
+        relocate_push(b, in->pc + in->len);
+        calls_emit_totals(b, b->at + 1, !b->live[i] || b->flags_saved, 0);
+        calls_emit_call(b, i);
+        break;
     case INSN_JCC: conditional_joint(b, i, next); break;
     case INSN_RET:
     case INSN_JMP_IND:
@@ -264,38 +272,48 @@ static void look_up_side(struct tb *b)
     look_up(b);
 }
 
-// Counts an execution of the first n blocks; uses r. Changes no flags.
-static void count_side(struct tb *b, u32 r, u32 n)
+// Counts an execution of the blocks before the side; uses r, not those of `avoid`. Changes no flags.
+static void count_side(struct tb *b, u32 r, const struct cold_side *side, u32 avoid)
 {
-    struct x86_mem counter = GS(TA_COUNTERS + blockrecord_sum(b, n) * 8);
+    struct x86_mem counter = GS(TA_COUNTERS + blockrecord_sum(b, side->blocks) * 8);
     struct x86 *a = &b->code;
 
     x86_mov(a, r, counter);
     x86_lea(a, r, MEM(r, 1));
     x86_mov(a, counter, r);
+    b->summed = side->summed;
+    calls_emit_totals(b, side->blocks, false, avoid);
 }
 
 void exits_side(struct tb *b, const struct cold *c)
 {
-    u32 blocks = c->side.blocks, r;
     struct x86 *a = &b->code;
+    u32 r, last;
 
     tb_cold_begin(b, c);
+    b->at = c->side.blocks - 1;
+    last = b->block[b->at].first + b->block[b->at].n - 1;
     if (!c->side.indirect) {
-        count_side(b, state_scratch(b, 0), blocks);
+        count_side(b, state_scratch(b, 0), &c->side, 0);
         state_clean(b);
         recording_side(b, c->side.number);
+        calls_emit_side(b, last, c->side.target);
+        state_clean(b);
         exits_exit(b, c->side.target);
         b->draft.exit[b->draft.nexits - 1].side = true;
         return;
     }
     r = state_scratch(b, 1u << R_RCX);
-    count_side(b, r, blocks);
+    count_side(b, r, &c->side, 1u << R_RCX);
     x86_mov_imm(a, r, c->side.target);
-    x86_lea(a, R_RCX, MEM_X(R_RCX, r, 0, 0));
+    if (c->side.same)
+        x86_mov(a, R_RCX, r);
+    else
+        x86_lea(a, R_RCX, MEM_X(R_RCX, r, 0, 0));
     recording_side(b, c->side.number);
     if (c->side.number && b->log.side[c->side.number - 1].indirect)
         recording_target_is(b);
+    calls_emit_side(b, last, 0);
     look_up_side(b);
 }
 

@@ -282,7 +282,7 @@ static struct fragment_block block_of(const struct fragment *f, u32 i)
 {
     if (i)
         return f->more[i - 1];
-    return (struct fragment_block){ f->pc, f->end, f->block, f->own, 0 };
+    return (struct fragment_block){ f->pc, f->end, f->block, f->own, 0, 0 };
 }
 
 #define CODE_MAX (FRAGMENT_INSNS_MAX * INSN_BYTES_MAX)

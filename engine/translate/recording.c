@@ -523,6 +523,28 @@ void recording_left(struct tb *b, u32 frame, u32 counter, u32 first)
     b->log_stored = false;
 }
 
+void recording_entered_within(struct tb *b, u32 i, u32 frame)
+{
+    struct record_op *o;
+
+    if (!b->given)
+        return;
+    o = new_op(b, i, RECORD_ENTERED);
+    o->base = record(b, frame);
+}
+
+void recording_left_within(struct tb *b, u32 i, u32 frame, u32 counter, u32 first)
+{
+    struct record_op *o;
+
+    if (!b->given)
+        return;
+    x86_lea(&b->code, counter, MEM(counter, first + tb_config.calls_often));
+    o = new_op(b, i, RECORD_LEFT);
+    o->base = record(b, frame);
+    o->index = record(b, counter);
+}
+
 void recording_target(struct tb *b)
 {
     if (b->log.block.tail == RECORD_INDIRECT)

@@ -164,6 +164,14 @@ static void forget_if_flushed(void)
 
 // -- records --
 
+// Whether the entry between records tells what a call or return has changed.
+static bool is_of_calls(const u64 *at)
+{
+    u32 id = *(const u32 *)at;
+
+    return tb_config.calls && (id == RECORD_ENTER || id == RECORD_LEAVE);
+}
+
 // read_step
 static const void *read_record(const void *from, const void *end, struct step *s)
 {
@@ -172,7 +180,6 @@ static const void *read_record(const void *from, const void *end, struct step *s
     const struct record_block *b;
     struct record_side extent;
 
-    (void)end;
     s->blocks = 0;
     if (id < RECORD_FIRST || !arena_has(id))
         return NULL;
@@ -187,7 +194,9 @@ static const void *read_record(const void *from, const void *end, struct step *s
         s->more = f->more;
     }
     s->blocks = extent.blocks;
-    return at + extent.slots;
+    for (at += extent.slots; (const void *)at < end && is_of_calls(at); at += salvage_words(at))
+        ;
+    return at;
 }
 
 // Whether a superblock may begin after the record of `before`: none continues there.
@@ -219,7 +228,7 @@ static void seen(const u64 *from, const u64 *end)
         if (!words)
             break;
         if (id < RECORD_FIRST) {
-            before = NULL;
+            before = is_of_calls(from) ? before : NULL;
             continue;
         }
         b = arena_block(id);

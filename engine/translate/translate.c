@@ -76,7 +76,7 @@ static void emit_count(struct tb *b)
         x86_lea(&b->code, r, MEM(r, 1));
         x86_mov(&b->code, GS(disp), r);
     }
-    calls_emit_totals(b, !b->live[b->cur] || b->flags_saved);
+    calls_emit_totals(b, b->nblocks, !b->live[b->cur] || b->flags_saved, 0);
     b->bumped = true;
     tb_mark(b);
 }
@@ -264,7 +264,7 @@ static void begin(struct tb *b)
     b->flags_saved = b->bumped = b->in_rep = b->overflow = b->alone = b->joined = false;
     b->iline = ~0ul;
     b->nlines = 0;
-    b->cur = 0;
+    b->cur = b->summed = 0;
     recording_begin(b);
 }
 
@@ -272,11 +272,12 @@ static void begin(struct tb *b)
 // counts the blocks before it, and so does a fault (codecache/restore.c).
 static void emit_body(struct tb *b, u32 k)
 {
-    const struct tb_block *t = &b->block[k];
+    struct tb_block *t = &b->block[k];
     u32 place = counter_place(b, t), end = t->first + t->n;
     bool last = k + 1 == b->nblocks;
 
     b->at = k;
+    t->summed = b->summed;
     b->counter = b->nblocks > 1 && last ? blockrecord_sum(b, b->nblocks) : t->counter;
     b->record = t->record;
     for (u32 i = t->first; i < end; i++) {
@@ -354,7 +355,8 @@ static struct fragment *publish(struct tb *b)
     for (u32 i = 0; i < d->nmore; i++) {
         const struct tb_block *t = &b->block[i + 1];
 
-        d->more[i] = (struct fragment_block){ t->pc, t->end, t->record, t->counter, t->first };
+        d->more[i] = (struct fragment_block){ t->pc,      t->end,   t->record,
+                                                     t->counter, t->first, t->summed };
     }
     d->log = 0;
     if (b->given && !b->step) {

@@ -45,7 +45,7 @@ struct __attribute__((packed, aligned(8))) rest {
     u8 len[3];
 };
 
-static struct fragment_block more = { 0x402ff0, 0x403008, 21, 22, 2 };
+static struct fragment_block more = { 0x402ff0, 0x403008, 21, 22, 2, 0 };
 static struct rest rest;
 static struct __attribute__((packed, aligned(8))) {
     struct fragment_exit exit[1];

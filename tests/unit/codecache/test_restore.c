@@ -91,6 +91,7 @@ static const struct recipe recipes[] = {
     { 30, 3, 0, RECIPE_BUMPED | RECIPE_REP },
     { 40, 1, 1u << 11, RECIPE_RECORD | RECIPE_OPEN },
     { 50, 1, 0, RECIPE_RECORD | RECIPE_CLOSED },
+    { 60, 3, 0, 0 },
 };
 static struct { // as tcache.c lays them out
     struct fragment_exit exits[1];
@@ -199,8 +200,8 @@ static void test_bumped(void **state)
 // pc is computed from the beginning of the instruction's block.
 static void test_superblock(void **state)
 {
-    struct fragment_block more[2] = { { 0x402000, 0x402004, 12, 3, 2 },
-                                      { 0x403000, 0x403002, 13, 4, 3 } };
+    struct fragment_block more[2] = { { 0x402000, 0x402004, 12, 3, 2, 0 },
+                                      { 0x403000, 0x403002, 13, 4, 3, 0 } };
     struct restore_progress left;
 
     (void)state;
@@ -245,6 +246,67 @@ static void test_superblock(void **state)
     assert_int_equal(counters[5], 54);
     assert_int_equal(counters[3], 21);
     assert_int_equal(counters[4], 0);
+}
+
+// One correction of the totals of open calls.
+static void assert_total(const struct restore_progress *l, u32 i, u32 block, u32 insns, s32 by)
+{
+    assert_true(i < l->ntotals);
+    assert_int_equal(l->total[i].block, block);
+    assert_int_equal(l->total[i].insns, insns);
+    assert_int_equal(l->total[i].by, by);
+}
+
+static struct restore_progress left_at(u32 off)
+{
+    u.rip = fragment.hpc + off;
+    return restore_recover(&t, &u);
+}
+
+// What totals lack of a fragment that is left in the middle: the instructions before the one that
+// did not complete. They have all of its blocks once it has been counted, and before that those
+// that the block's `summed` says.
+static void test_totals(void **state)
+{
+    struct fragment_block more[2] = { { 0x402000, 0x402004, 12, 3, 1, 0 },
+                                      { 0x403000, 0x403002, 13, 4, 2, 0 } };
+    struct restore_progress l;
+
+    (void)state;
+    l = left_at(10);
+    assert_int_equal(l.ntotals, 1);
+    assert_total(&l, 0, 9, 1, 1);
+    l = left_at(20); // counted: 4 too many
+    assert_int_equal(l.ntotals, 2);
+    assert_total(&l, 0, 9, 4, -1);
+    assert_total(&l, 1, 9, 2, 1);
+    // Blocks of one, one and two instructions; at the second of the last.
+    fragment.nmore = 2;
+    fragment.more = more;
+    l = left_at(60);
+    assert_int_equal(l.ntotals, 3);
+    assert_total(&l, 0, 9, 1, 1);
+    assert_total(&l, 1, 12, 1, 1);
+    assert_total(&l, 2, 13, 1, 1);
+    more[1].summed = 1;
+    l = left_at(60);
+    assert_int_equal(l.ntotals, 2);
+    assert_total(&l, 0, 12, 1, 1);
+    assert_total(&l, 1, 13, 1, 1);
+    more[1].summed = 2;
+    l = left_at(60);
+    assert_int_equal(l.ntotals, 1);
+    assert_total(&l, 0, 13, 1, 1);
+    l = left_at(30); // the same place, counted
+    assert_int_equal(l.ntotals, 2);
+    assert_total(&l, 0, 13, 2, -1);
+    assert_total(&l, 1, 13, 1, 1);
+    l = left_at(10); // the second block's first
+    assert_int_equal(l.ntotals, 2);
+    assert_total(&l, 0, 9, 1, 1);
+    assert_total(&l, 1, 12, 0, 1);
+    fragment.flags = FRAGMENT_UNCOUNTED;
+    assert_int_equal(left_at(60).ntotals, 0);
 }
 
 static void test_string(void **state)
@@ -434,6 +496,7 @@ int main(void)
         cmocka_unit_test_setup(test_recording, setup),
         cmocka_unit_test_setup(test_gate, setup),
         cmocka_unit_test_setup(test_superblock, setup),
+        cmocka_unit_test_setup(test_totals, setup),
         cmocka_unit_test_setup(test_escape_look_ups, setup),
     };
 

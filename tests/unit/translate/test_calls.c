@@ -69,7 +69,7 @@ static u32 entered(void)
 
 static u32 left(void)
 {
-    return has("\x41\xc7\x03\x80\x03\x00\x00", 7); // mov dword [r11], RECORD_LEAVE
+    return has("\x41\xc7\x03\x40\x04\x00\x00", 7); // mov dword [r11], RECORD_LEAVE
 }
 
 #define CALL      "\xe8\x00\x03\x00\x00" // to PC + 0x305, another function's beginning
