@@ -4,7 +4,7 @@
 
 CALLS_DIR := $(BUILD)/tests/calls
 CALLS_S   := $(patsubst tests/calls/%.S,$(CALLS_DIR)/%,$(wildcard tests/calls/*.S))
-CALLS_C   := $(addprefix $(CALLS_DIR)/,contexts forks generated jumps killed stacks threads vforks)
+CALLS_C   := $(addprefix $(CALLS_DIR)/,contexts forks generated jumps killed stacks superblocks threads vforks)
 
 $(CALLS_S): $(CALLS_DIR)/%: tests/calls/%.S
 	$(call say,AS,$<)

@@ -9,13 +9,13 @@
 #include "engine/count/cores.h"
 
 enum record_kind {
-    RECORD_FETCH,  // of an instruction
-    RECORD_REF,    // a data reference
-    RECORD_REP,    // a string instruction: rep_record()
-    RECORD_VEC,    // a gather or masked move: helpers_record_vec()
-    RECORD_LOCKED, // a conditional branch in Cachegrind's count, not taken
-    RECORD_JOINT,  // a branch inside a superblock, which continues there or is left
-    RECORD_CALL,   // a direct call, for the predictor of returns; add: of caches_indirect()
+    RECORD_FETCH,   // of an instruction
+    RECORD_REF,     // a data reference
+    RECORD_REP,     // a string instruction: rep_record()
+    RECORD_VEC,     // a gather or masked move: helpers_record_vec()
+    RECORD_LOCKED,  // a conditional branch in Cachegrind's count, not taken
+    RECORD_JOINT,   // a branch inside a superblock, which continues there or is left
+    RECORD_CALL,    // a direct call, for the predictor of returns; add: of caches_indirect()
     RECORD_ENTERED, // a frame was made within a superblock: as the entry RECORD_ENTER
     RECORD_LEFT,    // it has ended: as RECORD_LEAVE
     RECORD_SAME, // a fetch that hits, in a line that has just been fetched: for --trace-refs alone

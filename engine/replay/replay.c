@@ -41,15 +41,9 @@ static u32 between(struct thread *t, const u64 *at)
 
     switch ((u32)*at) {
     case RECORD_STACK: t->replay_sp = at[1]; return 2;
-    case RECORD_ENTER:
-        interpret_frame(t, FRAMES_ENTER, frame, 0);
-        return 1;
-    case RECORD_LEAVE:
-        interpret_frame(t, FRAMES_LEAVE, frame, (u32)at[1]);
-        return 2;
-    case RECORD_BACK:
-        interpret_frame(t, FRAMES_BACK, frame, 0);
-        return 1;
+    case RECORD_ENTER: interpret_frame(t, FRAMES_ENTER, frame, 0); return 1;
+    case RECORD_LEAVE: interpret_frame(t, FRAMES_LEAVE, frame, (u32)at[1]); return 2;
+    case RECORD_BACK: interpret_frame(t, FRAMES_BACK, frame, 0); return 1;
     case RECORD_OBJECTS:
         ll_drain(t);
         t->objects_at = at[1];

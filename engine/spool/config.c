@@ -63,7 +63,8 @@ static u32 processors(void)
 // Contexts and jumps need the ends of all blocks, data the dispatcher where blocks are allocated.
 static bool may_superblock(const struct tb_config *c)
 {
-    return !(c->contexts || c->jumps || c->data) && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) && !c->each_block && c->chain;
+    return !(c->contexts || c->jumps || c->data) && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) &&
+           !c->each_block && c->chain;
 }
 
 // Bytes of the vectors with which sets are searched.

@@ -685,8 +685,7 @@ static void joint_return(struct tb *b, u32 i, const struct cold_side *side)
 static void joint_call_to(struct tb *b, u32 i, const struct cold_side *side)
 {
     const struct insn *in = &b->insn[i];
-    const struct spool_edge *e =
-        edges_get(SPOOL_EDGE_INDIRECT, in->pc, in->len, side->target);
+    const struct spool_edge *e = edges_get(SPOOL_EDGE_INDIRECT, in->pc, in->len, side->target);
     struct x86 *a = &b->code;
 
     state_spill(b, R_RDX);

@@ -355,8 +355,8 @@ static struct fragment *publish(struct tb *b)
     for (u32 i = 0; i < d->nmore; i++) {
         const struct tb_block *t = &b->block[i + 1];
 
-        d->more[i] = (struct fragment_block){ t->pc,      t->end,   t->record,
-                                                     t->counter, t->first, t->summed };
+        d->more[i] =
+            (struct fragment_block){ t->pc, t->end, t->record, t->counter, t->first, t->summed };
     }
     d->log = 0;
     if (b->given && !b->step) {

@@ -1065,9 +1065,9 @@ static void test_fault(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         setup(NULL);
-        left = (struct restore_progress){
-            .insn = 2, .total = { { 9, 6, -1 }, { 9, 2, 1 } }, .ntotals = 2
-        };
+        left = (struct restore_progress){ .insn = 2,
+                                          .total = { { 9, 6, -1 }, { 9, 2, 1 } },
+                                          .ntotals = 2 };
         info.addr = 0xbad;
         uc.mc.trapno = 14;
         uc.mc.err = 6;
