@@ -7,7 +7,6 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"
-#include "engine/translate/calls.h"
 #include "engine/x86/decode.h"
 #include "engine/x86/forms.h"
 
@@ -214,14 +213,14 @@ static void drop_last(struct tb *b)
         b->end = b->block[b->nblocks - 1].end;
 }
 
-bool block_decode_along(struct tb *b, u32 limit, const u64 *pc, u32 n)
+bool block_decode_along(struct tb *b, u32 limit, const u64 *pc, u32 n, block_joins_fn *joins)
 {
     u64 fault;
 
     begin(b);
     b->pc = pc[0];
     for (u32 k = 0; k < n && b->n + limit <= TB_INSNS_MAX; k++) {
-        if (k && (!block_joins(&b->insn[b->n - 1], pc[k]) || !calls_can_join(b, pc[k])))
+        if (k && (!block_joins(&b->insn[b->n - 1], pc[k]) || !joins(b, pc[k])))
             break;
         decode_block(b, pc[k], limit, &fault);
         if (b->nblocks != k + 1) {

@@ -10,8 +10,10 @@
 bool block_decode(struct tb *b, u32 limit, u64 *fault);
 
 // The same along a path: blocks of up to `limit` instructions each that begin at pc[0..n), as many
-// of them as can be one superblock. False when these are less than two.
-bool block_decode_along(struct tb *b, u32 limit, const u64 *pc, u32 n);
+// of them as can be one superblock. False when these are less than two. joins: whether the blocks
+// that b has may go on at next; asked where the last one's branch leads there.
+typedef bool block_joins_fn(const struct tb *b, u64 next);
+bool block_decode_along(struct tb *b, u32 limit, const u64 *pc, u32 n, block_joins_fn *joins);
 
 // Whether an instruction is the last of its block.
 bool block_ends(const struct insn *in);

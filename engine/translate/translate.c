@@ -412,7 +412,7 @@ static struct fragment *translate(struct tb *b, u64 *fault)
 static struct fragment *translate_along(struct tb *b, const u64 *pc, u32 n)
 {
     for (; n >= 2; n = b->nblocks - 1) {
-        if (!block_decode_along(b, insns_max(), pc, n) || !tcache_has_room() ||
+        if (!block_decode_along(b, insns_max(), pc, n, calls_can_join) || !tcache_has_room() ||
             !recordbuf_has_space())
             return NULL;
         for (u32 k = 0; k < b->nblocks; k++)
