@@ -272,7 +272,8 @@ static void look_up_side(struct tb *b)
     look_up(b);
 }
 
-// Counts an execution of the blocks before the side; uses r, not those of `avoid`. Changes no flags.
+// Counts an execution of the blocks before the side; uses r, not those of `avoid`. Changes no
+// flags.
 static void count_side(struct tb *b, u32 r, const struct cold_side *side, u32 avoid)
 {
     struct x86_mem counter = GS(TA_COUNTERS + blockrecord_sum(b, side->blocks) * 8);

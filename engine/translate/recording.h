@@ -36,7 +36,8 @@ void recording_entered(struct tb *b, u32 frame);
 // that grow begin `first` further on.
 void recording_left(struct tb *b, u32 frame, u32 counter, u32 first);
 
-// The same two for a change within a superblock, by its instruction i: they are a part of its record.
+// The same two for a change within a superblock, by its instruction i: they are a part of its
+// record.
 void recording_entered_within(struct tb *b, u32 i, u32 frame);
 void recording_left_within(struct tb *b, u32 i, u32 frame, u32 counter, u32 first);
 
