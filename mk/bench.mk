@@ -52,6 +52,14 @@ bench: all $(BENCH_INPUTS)
 	    BENCH_VALGRIND='$(BENCH_VALGRIND)' BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
 	    bench/run $(BUILD)/bin/quern $(BENCH_IN) $(BUILD)/bench
 
+# `make bench-long`: whether a run of BENCH_MINUTES gets slower or larger with time.
+BENCH_MINUTES ?= 20
+BENCH_OPTIONS ?= --cache-sim=yes
+
+.PHONY: bench-long
+bench-long: all
+	@bench/long $(BUILD)/bin/quern $(BENCH_MINUTES) $(BENCH_OPTIONS)
+
 # Names of tests: BENCH_MICRO='signal thread'; all.
 BENCH_MICRO ?=
 
