@@ -111,11 +111,11 @@ struct record_block {
 // misses belong.
 #define RECORD_ENTER 128u
 #define RECORD_LEAVE 1088u
-#define RECORD_BACK  2704u
+#define RECORD_BACK  2848u
 // Two words: with --data=yes, the time of the maps of data from here on (objects/objtable.h).
-#define RECORD_OBJECTS 3232u
+#define RECORD_OBJECTS 3376u
 // Ids of fragments start here; the code that replays the entries above starts at their own numbers.
-#define RECORD_FIRST 3360u
+#define RECORD_FIRST 3504u
 
 #define RECORD_OPS_MAX   320
 #define RECORD_SIDES_MAX 16

@@ -15,6 +15,8 @@
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
     .globl routine_to_ll, routine_to_cold, routine_sampled, routine_shared
+    .globl routine_drain, routine_begin_frame, routine_end_frame
+    .globl routine_renew_frame
 
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
@@ -165,6 +167,45 @@ routine_to_ll: // called by what a routine calls. Drains the LL batch
     pop rbx
     STATE_IN
     ret
+
+    .type routine_drain, @function
+routine_drain: // the same, one call further from the routine; keeps rcx and r10
+    push rcx
+    push r10
+    sub rsp, 8
+    call routine_to_ll
+    add rsp, 8
+    pop r10
+    pop rcx
+    ret
+
+// Of a frame, all totals of misses in one vector. rax: the totals, rcx: the frame's complements of
+// them.
+    .type routine_begin_frame, @function
+routine_begin_frame:
+    vmovdqu64 zmm1, zmmword ptr [rax]
+    vpternlogq zmm1, zmm1, zmm1, 0x55 // the complement
+    vmovdqu64 zmmword ptr [rcx], zmm1
+    ret
+
+// The same; adds the growth to the counters at r10. _renew_: the frame starts anew.
+    .type routine_end_frame, @function
+routine_end_frame:
+    vmovdqu64 zmm1, zmmword ptr [rax]
+    vpternlogq zmm2, zmm2, zmmword ptr [rcx], 0x55
+    vpsubq zmm2, zmm1, zmm2
+75: kmovd k1, dword ptr [rip + routine_frame_events]
+    vpaddq zmm2 {k1}{z}, zmm2, zmmword ptr [r10]
+    vmovdqu64 zmmword ptr [r10] {k1}, zmm2
+    ret
+    .type routine_renew_frame, @function
+routine_renew_frame:
+    vmovdqu64 zmm1, zmmword ptr [rax]
+    vpternlogq zmm2, zmm2, zmmword ptr [rcx], 0x55
+    vpsubq zmm2, zmm1, zmm2
+    vpternlogq zmm1, zmm1, zmm1, 0x55
+    vmovdqu64 zmmword ptr [rcx], zmm1
+    jmp 75b
 
     .type routine_to_next, @function
 routine_to_next: // jumped to, at a record's end. esi: offset of the struct routine_tail

@@ -43,6 +43,8 @@ extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_n
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
 extern const char routine_sampled[], routine_shared[];
+extern const char routine_drain[];
+extern const char routine_begin_frame[], routine_end_frame[], routine_renew_frame[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -123,8 +125,10 @@ struct maker {
 
 static struct {
     const u8 *enter, *leave, *back;
-    const u8 *drained, *entered, *left;
+    const u8 *entered, *left;
 } calls;
+
+u32 routine_frame_events; // for routine.S: a mask of the totals of a frame's misses
 
 static struct x86_mem total(u32 reg, u32 i)
 {
@@ -148,20 +152,21 @@ static void drain(struct x86 *a)
     x86_land(a, none);
 }
 
+// Whether one vector has all of them, in the frame, too, where it is stored as a whole.
+static bool frame_is_vector(void)
+{
+    u64 end = sizeof(struct spool_frame) + (tb_config.calls_often + 8) * 8;
+
+    return tb_config.vectors == 64 && tb_config.calls_events - tb_config.calls_often <= 8 &&
+           end <= tb_config.calls_frame;
+}
+
 // rcx := the replay's data of the frame whose address begins so, rdx := its counters.
 static void find_frame(struct x86 *a)
 {
     x86_sub32_rm(a, R_RCX, MEM(R12, TH_CALLS_BASE));
     x86_add_rm(a, R_RCX, MEM(R12, TH_CALLS_LATE));
     x86_mov(a, R_RDX, MEM(R12, TH_MISSES));
-}
-
-// The same for an entry between records.
-static void next_frame(struct x86 *a)
-{
-    drain(a);
-    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
-    find_frame(a);
 }
 
 // Skips `words` words; eax := the next id.
@@ -172,9 +177,21 @@ static void skip_words(struct x86 *a, u32 words)
     x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
 }
 
+// rcx, rax := the places of the first of these totals.
+static void point_at_totals(struct x86 *a)
+{
+    x86_lea(a, R_RCX, before(tb_config.calls_often));
+    x86_lea(a, R_RAX, total(R_RDX, tb_config.calls_often));
+}
+
 // The totals at the beginning of the frame are those of now.
 static void begin_frame(struct x86 *a)
 {
+    if (frame_is_vector()) {
+        point_at_totals(a);
+        x86_fix(a, x86_call(a), (u64)routine_begin_frame);
+        return;
+    }
     for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
         x86_mov(a, R_RAX, total(R_RDX, i));
         x86_not_r(a, R_RAX);
@@ -184,17 +201,25 @@ static void begin_frame(struct x86 *a)
 
 static void make_enter(struct x86 *a)
 {
-    next_frame(a);
+    drain(a);
+    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
+    find_frame(a);
     begin_frame(a);
     skip_words(a, 1);
     x86_ret(a);
 }
 
-// Adds what the frame has cost to the counters from number r10 on. `anew`: it costs nothing then,
-// so that a replay that is repeated after a SIGKILL adds nothing a second time.
+// Adds what the frame has cost to the counters from number r10 on. `anew`: it costs nothing then, so
+// that a replay that is repeated after a SIGKILL adds nothing a second time. (A handler's frame still
+// needs its totals, to go back to them.)
 static void end_frame(struct x86 *a, bool anew)
 {
     x86_lea(a, R10, MEM_X(R_RDX, R10, 3, 0));
+    if (frame_is_vector()) {
+        point_at_totals(a);
+        x86_fix(a, x86_call(a), (u64)(anew ? routine_renew_frame : routine_end_frame));
+        return;
+    }
     for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
         x86_mov(a, R_RAX, total(R_RDX, i));
         x86_mov(a, R11, before(i));
@@ -209,7 +234,9 @@ static void end_frame(struct x86 *a, bool anew)
 
 static void make_leave(struct x86 *a)
 {
-    next_frame(a);
+    drain(a);
+    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
+    find_frame(a);
     x86_mov(a, R10, MEM(R_RBX, 8));
     end_frame(a, false);
     skip_words(a, 2);
@@ -218,7 +245,9 @@ static void make_leave(struct x86 *a)
 
 static void make_back(struct x86 *a)
 {
-    next_frame(a);
+    drain(a);
+    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
+    find_frame(a);
     for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
         x86_mov(a, R_RAX, before(i));
         x86_not_r(a, R_RAX);
@@ -247,7 +276,8 @@ static struct x86 begin_between(u32 id, u32 next)
     return (struct x86){ at, at, (u8 *)REPLAY_BASE + next, false };
 }
 
-// within: the code of the same change within a record.
+// within: the code of the same change within a record, with the low half of the frame's address in
+// ecx.
 static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *),
                               void (*make_within)(struct x86 *), const u8 **within)
 {
@@ -259,24 +289,40 @@ static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *),
     at = a.p;
     x86_land(&a, body);
     make(&a);
-    *within = a.p;
-    make_within(&a);
-    x86_ret(&a);
+    if (make_within) {
+        *within = a.p;
+        make_within(&a);
+    }
     if (a.full || a.p > (u8 *)arena_head(next))
         engine_die("no space for the replay of calls");
     return at;
 }
 
+static void drain_within(struct x86 *a)
+{
+    struct x86_label none;
+
+    x86_movzx16_rm(a, R_RAX, MEM(R12, TH_LL));
+    x86_test32_rr(a, R_RAX, R_RAX);
+    none = x86_jcc8(a, CC_E);
+    x86_fix(a, x86_call(a), (u64)routine_drain);
+    x86_land(a, none);
+}
+
 static void make_entered(struct x86 *a)
 {
+    drain_within(a);
     find_frame(a);
     begin_frame(a);
+    x86_ret(a);
 }
 
 static void make_left(struct x86 *a)
 {
+    drain_within(a);
     find_frame(a);
     end_frame(a, true);
+    x86_ret(a);
 }
 
 static void objects_make(void)
@@ -299,10 +345,11 @@ static void calls_make(void)
 {
     if (!tb_config.calls)
         return;
+    routine_frame_events = (1u << (tb_config.calls_events - tb_config.calls_often)) - 1;
     calls.enter =
         make_between(RECORD_ENTER, RECORD_LEAVE, make_enter, make_entered, &calls.entered);
     calls.leave = make_between(RECORD_LEAVE, RECORD_BACK, make_leave, make_left, &calls.left);
-    calls.back = make_between(RECORD_BACK, RECORD_OBJECTS, make_back, drain, &calls.drained);
+    calls.back = make_between(RECORD_BACK, RECORD_OBJECTS, make_back, NULL, NULL);
 }
 
 u32 routine_mask; // for routine.S
@@ -917,7 +964,6 @@ static void frame(struct maker *m, const struct record_op *o)
     bool left = o->kind == RECORD_LEFT;
     struct x86 *a = &m->code;
 
-    x86_fix(a, x86_call(a), (u64)calls.drained);
     x86_mov32(a, R_RCX, MEM(R_RBX, o->base * 8));
     if (left)
         x86_mov(a, R10, MEM(R_RBX, o->index * 8));

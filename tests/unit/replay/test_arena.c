@@ -37,7 +37,7 @@ static void test_empty(void **state)
     (void)state;
     assert_int_equal(ARENA_PIECES, 4);
     arena_pieces(&arena_first, &arena_second, piece);
-    is_piece(&piece[0], 3360, 0);
+    is_piece(&piece[0], 3504, 0);
     is_piece(&piece[1], 0x10000000, 0);
     is_piece(&piece[2], 0x10000000, 0);
     is_piece(&piece[3], 0x20000000, 0);
@@ -74,12 +74,12 @@ static void test_taken(void **state)
     a = publish(0x11);
     b = publish(0x22);
     // A head of 8 bytes, up to a multiple of 16.
-    assert_int_equal(a, 3376);
-    assert_int_equal(b, 3376 + 100 + 12); // the head fits: 3476 + 8, up to 3488
+    assert_int_equal(a, 3520);
+    assert_int_equal(b, 3520 + 100 + 12); // the head fits: 3620 + 8, up to 3632
     first = arena_first;
     second = arena_second;
     arena_pieces(&first, &second, piece);
-    is_piece(&piece[0], 3360, b + 100 - 3360);
+    is_piece(&piece[0], 3504, b + 100 - 3504);
     is_piece(&piece[1], HALF - 2 * ((block + 7) & ~7ul), 2 * ((block + 7) & ~7ul));
     is_piece(&piece[2], HALF, 80);
     is_piece(&piece[3], REPLAY_SIZE - 48, 48);
@@ -113,7 +113,7 @@ static void test_sound(void **state)
 {
     // Rooms of the first half, then of the second: valid and invalid ones.
     static const struct arena_space good[2][5] = {
-        { { 3360, HALF }, { 3360, 3360 }, { HALF, HALF }, { 5000, 5000 }, { 5000, 6000 } },
+        { { 3504, HALF }, { 3504, 3504 }, { HALF, HALF }, { 5000, 5000 }, { 5000, 6000 } },
         { { HALF, REPLAY_SIZE },
           { HALF, HALF },
           { REPLAY_SIZE, REPLAY_SIZE },
@@ -123,9 +123,9 @@ static void test_sound(void **state)
     static const struct arena_space bad[2][6] = {
         { { 1407, HALF },
           { 0, 0 },
-          { 3360, HALF + 1 },
+          { 3504, HALF + 1 },
           { 6000, 5999 },
-          { 3360, ~0ul },
+          { 3504, ~0ul },
           { ~0ul, 0 } },
         { { HALF - 1, REPLAY_SIZE },
           { HALF, REPLAY_SIZE + 1 },
@@ -151,7 +151,7 @@ static void test_sound(void **state)
 // The four pieces of valid rooms are inside the arena and no larger than it.
 static void test_pieces_are_within(void **state)
 {
-    const struct arena_space first = { 3360, 3360 }, second = { HALF, HALF };
+    const struct arena_space first = { 3504, 3504 }, second = { HALF, HALF };
     struct arena_piece piece[ARENA_PIECES];
     u64 bytes = 0;
 
@@ -161,7 +161,7 @@ static void test_pieces_are_within(void **state)
         assert_true(piece[i].at + piece[i].bytes <= REPLAY_SIZE);
         bytes += piece[i].bytes;
     }
-    assert_int_equal(bytes, REPLAY_SIZE - 3360);
+    assert_int_equal(bytes, REPLAY_SIZE - 3504);
 }
 
 static int begin(void **state)
