@@ -11,9 +11,14 @@ $(BUILD)/tests/state/%: tests/guest-state/%.c tests/guest-state/check.h $(FLAGS_
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O1 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $< -lm
 
-# NAME=... runs only these programs; STATE_MODES='plain cache stress flush helpers serial traced'
-# chooses the modes.
+# NAME=... runs only these programs; STATE_MODES='plain cache stress' chooses the modes, all is all,
+# else each program has half of them. soak-state runs all programs in all modes.
 CHECKS += check-state
 .PHONY: check-state
 check-state: $(STATE_PROGRAMS) $(ALL)
 	@tests/guest-state/run $(BUILD)/bin/quern $(BUILD)/tests/state $(NAME)
+
+.PHONY: soak-state
+soak: soak-state
+soak-state: $(STATE_PROGRAMS) $(ALL)
+	@STATE_MODES=all tests/guest-state/run $(BUILD)/bin/quern $(BUILD)/tests/state $(NAME)
