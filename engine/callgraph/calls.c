@@ -374,9 +374,9 @@ void calls_fork_child(struct thread *t)
 
 // A jump from site to target; sp: the stack pointer. It may be a way back, stay within a function,
 // or count as a call. last: its source, if functions have been left on the way. direct: it has no
-// other target.
+// other target. own: its edge, if that is known.
 static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
-                 const struct spool_edge *last)
+                 const struct spool_edge *own, const struct spool_edge *last)
 {
     const struct spool_edge *more;
     struct contexts_way way;
@@ -405,7 +405,7 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
     }
     // the unwinder has ended, too: its caller, by the call that was unwound, continues there
     way = (struct contexts_way){ SPOOL_EDGE_JUMP, last ? last->site : site, target, 0 };
-    e = frames_edge_of(&way);
+    e = own && !last ? own : frames_edge_of(&way);
     function = e ? e->function : contexts_function_at(target);
     if (function == frames_callee(f))
         return;
@@ -439,7 +439,7 @@ static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind,
     if (more && more->kind == SPOOL_EDGE_ROOT)
         more = NULL;
     if (!matched)
-        jump(t, site, target, behind, false, more ? more : last);
+        jump(t, site, target, behind, false, NULL, more ? more : last);
 }
 
 void calls_return(struct thread *t, const u8 *ret)
@@ -504,9 +504,10 @@ void calls_jump(struct thread *t, const u8 *ret)
 {
     struct helperdesc_calls d;
 
-    helperdesc_read(&d, ret, HELPERDESC_WORDS(struct helperdesc_calls, cell));
+    helperdesc_read(&d, ret, sizeof(d) / 4);
     begin(t);
     jump(t, helperdesc_u64(d.site), t->ibl_target, t->client_sp, d.len,
+         (const struct spool_edge *)helperdesc_u64(d.cell),
          d.plt ? stacks_set(t, STACKS_LEAVES) : NULL);
     end(t);
 }
@@ -558,7 +559,7 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
         return;
     }
     if (!(f->plt & SPOOL_FRAME_PLT)) {
-        jump(t, helperdesc_u64(d.site), target, t->client_sp, false, NULL);
+        jump(t, helperdesc_u64(d.site), target, t->client_sp, false, NULL, NULL);
         return;
     }
     if (called)

@@ -36,7 +36,7 @@ struct helperdesc_calls {
     // STUB_CALLS_STACK: whether a call follows
     u32 len;
     u32 plt;     // _LEAVE_PLT: the number of the entry; _RETURN, _JUMP: the stack pointer was set
-    u32 cell[2]; // _LEAVE_PLT: the entry's edge
+    u32 cell[2]; // _LEAVE_PLT: the entry's edge; _JUMP: the jump's, if it is known; else 0
 };
 
 // The second word of h_desc for STUB_REP; the first is the instruction's first counter.

@@ -135,6 +135,12 @@ static struct cold *cold(struct tb *b, struct x86_label from, enum stub stub, u6
     return c;
 }
 
+static void note_edge(struct cold *c, const struct spool_edge *e)
+{
+    c->calls.desc.cell[0] = (u32)(u64)e;
+    c->calls.desc.cell[1] = (u32)((u64)e >> 32);
+}
+
 // If the block has set the stack pointer: corrects the frames. `calls`: a call follows, else
 // control stays in the function.
 static void stack(struct tb *b, bool calls)
@@ -499,6 +505,7 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
         tail_call(b, e);
     }
     c->calls.target = target;
+    note_edge(c, e);
     c->back = x86_here(a);
 }
 
@@ -559,8 +566,7 @@ static void leave_plt(struct tb *b, u32 i)
     recording_entered(b, R_RDX);
     for (u32 k = 0; k < 2; k++) {
         c[k]->calls.desc.plt = number;
-        c[k]->calls.desc.cell[0] = (u32)(u64)e;
-        c[k]->calls.desc.cell[1] = (u32)((u64)e >> 32);
+        note_edge(c[k], e);
         c[k]->back = x86_here(a);
     }
     reload_target(b);
