@@ -28,14 +28,20 @@ static u32 has(const void *bytes, size_t n)
     return found;
 }
 
-// How many descriptors name the instruction at `site`.
-static u32 told(u64 site, u32 len, u32 plt)
+// How many descriptors name the instruction at `site`, and the edge.
+static u32 told_edge(u64 site, u32 len, u32 plt, const struct spool_edge *e)
 {
     struct helperdesc_calls d = { .site = { (u32)site, (u32)(site >> 32) },
                                   .len = len,
-                                  .plt = plt };
+                                  .plt = plt,
+                                  .cell = { (u32)(u64)e, (u32)((u64)e >> 32) } };
 
     return has(&d, sizeof(d));
+}
+
+static u32 told(u64 site, u32 len, u32 plt)
+{
+    return told_edge(site, len, plt, NULL);
 }
 
 static u32 calls_of(enum stub stub)
@@ -100,7 +106,7 @@ static void test_told(void **state)
     assert_int_equal(told(PC, 24, 0), 1);
     TRANSLATE(JMP);
     assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
-    assert_int_equal(told(PC, 1, 0), 1);
+    assert_int_equal(told_edge(PC, 1, 0, &edge), 1);
     assert_int_equal(targets(), 1); // in the cold part
     TRANSLATE(JMP_RDX);
     assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
@@ -132,7 +138,7 @@ static void test_stack_set(void **state)
     assert_int_equal(told(PC + 3, 24, 1), 1);
     TRANSLATE(SET_STACK JMP);
     assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
-    assert_int_equal(told(PC + 3, 1, 1), 1);
+    assert_int_equal(told_edge(PC + 3, 1, 1, &edge), 1);
     assert_int_equal(targets(), 1);
     TRANSLATE(SET_STACK CALL);
     assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
