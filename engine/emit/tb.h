@@ -70,7 +70,6 @@ struct cold_side {
     u32 summed; // --calls=yes: of these the running totals have so many
     u64 target; // of an indirect branch: the expected target, which it did not take
     bool indirect;
-    bool same; // it did take it, but the call graph has to be asked
 };
 
 // A helper of the call graph.

@@ -652,34 +652,42 @@ bool calls_can_join(const struct tb *b, u64 next)
     }
 }
 
-// If rcx is 0, goes on; else the superblock is left, although control goes to where it would.
-static void leave_unless(struct tb *b, struct cold_side side)
+void calls_begin_joint(struct tb *b, u32 i)
+{
+    const struct insn *in = &b->insn[i];
+
+    if (!tb_config.calls || (in->kind == INSN_JMP_IND && !here(b)->function.plt))
+        return;
+    state_spill(b, R_RDX);
+    state_spill(b, R_RAX);
+    state_spill(b, R_RSI);
+}
+
+// If rcx is 0, goes on; else to the side, with rcx as if the target were another.
+static void leave_unless(struct tb *b, u64 side)
 {
     struct x86_label zero = x86_jrcxz(&b->code);
 
-    side.same = true;
-    tb_cold(b, COLD_SIDE, x86_jmp(&b->code))->side = side;
+    x86_mov_imm(&b->code, R_RCX, 0);
+    x86_fix(&b->code, x86_jmp(&b->code), side);
     x86_land(&b->code, zero);
 }
 
 // The last frame is that of a call, and ends.
-static void joint_return(struct tb *b, u32 i, const struct cold_side *side)
+static void joint_return(struct tb *b, u32 i, u64 next, u64 side)
 {
     s64 popped = 8 + b->insn[i].imm;
     struct x86 *a = &b->code;
 
-    state_spill(b, R_RDX);
-    state_spill(b, R_RAX);
-    state_spill(b, R_RSI);
     x86_mov(a, R_RDX, top());
-    x86_mov_imm(a, R_RAX, side->target - (u64)popped);
+    x86_mov_imm(a, R_RAX, next - (u64)popped);
     x86_lea(a, R_RAX, MEM_X(R_RSP, R_RAX, 0, 0));
     x86_not_r(a, R_RAX);
     x86_mov(a, R_RCX, MEM(R_RDX, F_KEY));
     to_difference(a, R_RCX, R_RAX);
-    leave_unless(b, *side);
+    leave_unless(b, side);
     x86_mov32(a, R_RCX, MEM(R_RDX, F_PLT));
-    leave_unless(b, *side);
+    leave_unless(b, side);
     x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
     charge(b, 1, false);
     x86_mov(a, R_RSI, R_RDX);
@@ -688,13 +696,12 @@ static void joint_return(struct tb *b, u32 i, const struct cold_side *side)
     recording_left_within(b, i, R_RSI, R_RAX, 1);
 }
 
-static void joint_call_to(struct tb *b, u32 i, const struct cold_side *side)
+static void joint_call_to(struct tb *b, u32 i, u64 next)
 {
     const struct insn *in = &b->insn[i];
-    const struct spool_edge *e = edges_get(SPOOL_EDGE_INDIRECT, in->pc, in->len, side->target);
+    const struct spool_edge *e = edges_get(SPOOL_EDGE_INDIRECT, in->pc, in->len, next);
     struct x86 *a = &b->code;
 
-    state_spill(b, R_RDX);
     make_frame(b, in->pc + in->len);
     x86_mov32_mi(a, MEM(R_RCX, F_COUNTER), e->counter);
     x86_mov32_mi(a, MEM(R_RCX, F_PLT), e->plt);
@@ -706,17 +713,14 @@ static void joint_call_to(struct tb *b, u32 i, const struct cold_side *side)
 }
 
 // Out of a linkage table, from the entry that was called.
-static void joint_plt(struct tb *b, u32 i, const struct cold_side *side)
+static void joint_plt(struct tb *b, u32 i, u64 side)
 {
     struct x86 *a = &b->code;
 
-    state_spill(b, R_RDX);
-    state_spill(b, R_RAX);
-    state_spill(b, R_RSI);
     x86_mov(a, R_RDX, top());
     x86_mov32(a, R_RCX, MEM(R_RDX, F_PLT));
     x86_lea(a, R_RCX, MEM(R_RCX, -(s64)edges_plt_number(here(b)->pc)));
-    leave_unless(b, *side);
+    leave_unless(b, side);
     x86_mov32_mi(a, MEM(R_RDX, F_PLT), 0);
     x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
     charge(b, 1 + tb_config.calls_events, true);
@@ -724,13 +728,13 @@ static void joint_plt(struct tb *b, u32 i, const struct cold_side *side)
     recording_entered_within(b, i, R_RDX);
 }
 
-void calls_emit_joint(struct tb *b, u32 i, const struct cold_side *side)
+void calls_emit_joint(struct tb *b, u32 i, u64 next, u64 side)
 {
     if (!tb_config.calls)
         return;
     switch (b->insn[i].kind) {
-    case INSN_RET: joint_return(b, i, side); break;
-    case INSN_CALL_IND: joint_call_to(b, i, side); break;
+    case INSN_RET: joint_return(b, i, next, side); break;
+    case INSN_CALL_IND: joint_call_to(b, i, next); break;
     default:
         if (here(b)->function.plt)
             joint_plt(b, i, side);

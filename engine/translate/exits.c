@@ -214,15 +214,18 @@ static void indirect_joint(struct tb *b, u32 i, u64 next)
                               .target = next,
                               .indirect = true };
     struct x86_label same;
+    u64 leave;
 
     take_target(b, i);
     calls_emit_totals(b, b->at + 1, false, 1u << R_RCX);
     side.summed = b->summed;
+    calls_begin_joint(b, i);
     compare_target(b, next);
     same = x86_jrcxz(&b->code);
+    leave = x86_here(&b->code);
     tb_cold(b, COLD_SIDE, x86_jmp(&b->code))->side = side;
     x86_land(&b->code, same);
-    calls_emit_joint(b, i, &side);
+    calls_emit_joint(b, i, next, leave);
 }
 
 static void conditional_joint(struct tb *b, u32 i, u64 next)
@@ -307,10 +310,7 @@ void exits_side(struct tb *b, const struct cold *c)
     r = state_scratch(b, 1u << R_RCX);
     count_side(b, r, &c->side, 1u << R_RCX);
     x86_mov_imm(a, r, c->side.target);
-    if (c->side.same)
-        x86_mov(a, R_RCX, r);
-    else
-        x86_lea(a, R_RCX, MEM_X(R_RCX, r, 0, 0));
+    x86_lea(a, R_RCX, MEM_X(R_RCX, r, 0, 0));
     recording_side(b, c->side.number);
     if (c->side.number && b->log.side[c->side.number - 1].indirect)
         recording_target_is(b);

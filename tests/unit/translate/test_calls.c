@@ -257,6 +257,63 @@ static void test_frame(void **state)
     assert_int_equal(has(both, sizeof(both)), 0);
 }
 
+static u32 ops_of(enum record_kind kind)
+{
+    u32 n = 0;
+
+    for (u32 i = 0; i < recorded.block.nops; i++)
+        n += recorded.op[i].kind == kind;
+    return n;
+}
+
+static bool join(const u8 *bytes, u32 size, const u64 *pc, u32 n)
+{
+    client_prot = 5;
+    client_size = size;
+    memcpy(client, bytes, size);
+    published = (struct draft){ 0 };
+    return translate_superblock(pc, n) == &fragment;
+}
+
+// A superblock over a call and its return. The function, from PC on: nop; ret. Behind it a call of
+// its beginning, and what follows. The totals have the call's block when the callee begins, and the
+// callee's when it has returned. The frame is in the record's own slots; no entry between records
+// is for it, except where the return goes elsewhere.
+static void test_joints(void **state)
+{
+    static const u8 code[] = {
+        0x90, 0xc3, 0x90, 0x90, 0xe8, 0xf7, 0xff, 0xff, 0xff, // PC + 4: call PC
+        0x90, 0x74, 0x00, 0x90, 0xeb, 0xfe,                   // PC + 9: nop; je; PC + 12
+    };
+    const u64 path[] = { PC + 4, PC, PC + 9 };
+
+    (void)state;
+    begin(REPLAY);
+    assert_true(join(code, sizeof(code), path, 3));
+    assert_int_equal(published.nmore, 2);
+    assert_int_equal(published.more[0].summed, 1);
+    assert_int_equal(published.more[1].summed, 2);
+    assert_int_equal(ops_of(RECORD_ENTERED), 1);
+    assert_int_equal(ops_of(RECORD_LEFT), 1);
+    assert_int_equal(recorded.block.nsides, 1); // of the return
+    assert_int_equal(entered(), 0);
+    assert_int_equal(left(), 1);
+    assert_int_equal(calls_of(STUB_CALLS_RETURN), 1);
+    assert_int_equal(calls_of(STUB_CALLS_CALL), 0);
+    // Without records the same, and none.
+    begin(SPOOL_F_CALLS);
+    assert_true(join(code, sizeof(code), path, 3));
+    assert_int_equal(published.more[1].summed, 2);
+    assert_int_equal(left(), 0);
+    // Within a function totals wait; where the stack pointer is set, and before jumps to another
+    // function, nothing is joined.
+    begin(REPLAY);
+    assert_true(join((const u8 *)"\x90\xeb\x00\x90\xc3", 5, (u64[]){ PC, PC + 3 }, 2));
+    assert_int_equal(published.more[0].summed, 0);
+    assert_int_equal(ops_of(RECORD_LEFT), 0);
+    assert_false(join((const u8 *)SET_STACK "\xeb\x00\x90\xc3", 7, (u64[]){ PC, PC + 5 }, 2));
+}
+
 // A jump out of a linkage table: the helper gets the entry's number and the address of its edge, if
 // the frame is another one or the target is.
 static void test_leave_plt(void **state)
@@ -340,11 +397,11 @@ static void test_totals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_told),      cmocka_unit_test(test_stack_set),
-        cmocka_unit_test(test_table),     cmocka_unit_test(test_entered),
-        cmocka_unit_test(test_expected),  cmocka_unit_test(test_frame),
-        cmocka_unit_test(test_leave_plt), cmocka_unit_test(test_key),
-        cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_told),     cmocka_unit_test(test_stack_set),
+        cmocka_unit_test(test_table),    cmocka_unit_test(test_entered),
+        cmocka_unit_test(test_expected), cmocka_unit_test(test_frame),
+        cmocka_unit_test(test_joints),   cmocka_unit_test(test_leave_plt),
+        cmocka_unit_test(test_key),      cmocka_unit_test(test_totals),
     };
 
     if (hosted_init())
