@@ -121,7 +121,7 @@ $(BUILD)/tests/unit/cli/top/test_top_text: $(call asan_objs,cli/profiles/event.c
     $(BUILD)/lib/libquern-report-asan.a $(BUILD)/lib/libquern-asan.a
 $(BUILD)/tests/unit/cli/control/test_control_show: $(call asan_objs,cli/control/control_show.c $(addprefix finish/spool/,spool_contexts.c \
     spool_counters.c spool_file.c spool_frames.c spool_read.c spool_walk.c))
-$(BUILD)/tests/unit/cli/profiles/test_data_lines: $(call asan_objs,$(addprefix cli/profiles/,event.c fields.c lifetimes.c walks.c)) \
+$(BUILD)/tests/unit/cli/profiles/test_data_lines: $(call asan_objs,$(addprefix cli/profiles/,event.c fields.c lifetimes.c lineuse.c walks.c)) \
     $(BUILD)/lib/libquern-report-asan.a $(BUILD)/lib/libquern-asan.a
 # Without run_machine.c: processors are data there.
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))

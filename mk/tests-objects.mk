@@ -3,7 +3,7 @@
 # tests/data: misses by object of the data, by hand and in every mode; sums of other programs.
 
 DATA_DIR := $(BUILD)/tests/data
-DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped walks pools fields blocks lifetimes)
+DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped walks pools fields blocks lifetimes lineuse)
 DATA_BARE_FLAGS := -O1 -g -I. -ffreestanding -fno-builtin -fno-pie -no-pie -fno-stack-protector \
     -fno-optimize-sibling-calls -fcf-protection=none -nostdlib -static
 # The same with other forms of debug information.
@@ -36,4 +36,4 @@ $(DATA_LIBC): $(DATA_DIR)/%: tests/data/%.c $(FLAGS_STAMP)
 CHECKS += check-data
 .PHONY: check-data
 check-data: $(ALL) $(DATA_BARE) $(DATA_FORMS) $(DATA_CC) $(DATA_LIBC) $(COMPAT_PROGRAMS)
-	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) blocks classes news lifetimes threads tls sharing) -- $(COMPAT_PROGRAMS)
+	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) blocks classes news lifetimes lineuse threads tls sharing) -- $(COMPAT_PROGRAMS)

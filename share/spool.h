@@ -23,7 +23,7 @@
 #include "share/moduli.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 16u
+#define SPOOL_VERSION 17u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -506,6 +506,8 @@ enum spool_data_kind {
 };
 
 #define SPOOL_DATA_CALLERS_MAX 8u
+#define SPOOL_DATA_USE         64u // by default; at most SPOOL_DATA_USE_MAX
+#define SPOOL_DATA_USE_MAX     1000000u
 
 // What misses are counted for. Never changed once written, but for the counts of blocks. Texts are
 // offsets into the names; 0: none.
@@ -522,7 +524,10 @@ struct spool_data_object {
     uint64_t peak_blocks, peak_bytes;     // when it had most bytes
     uint64_t missed_blocks, missed_bytes; // blocks with a miss, at its time
     uint64_t cold;                        // misses that are the first one of a block in a line
-    uint64_t reserved[9];
+    // Of lines of D1 that were fetched for it, those that were followed, and how many of their
+    // bytes were referenced.
+    uint64_t fetched, used;
+    uint64_t reserved[7];
 };
 
 // How often the address of a miss was `step` above that of the one before. A step that is not among
@@ -625,6 +630,8 @@ struct spool_data {
     uint64_t lines_lost;                   // misses for whose line there was no space to note it
     uint64_t shares_used;                  // entries
     uint64_t shares_lost;                  // invalidations for which there was no space
+    uint32_t use;                          // --data-use: of so many lines one is followed; 0: none
+    uint32_t unused;
 };
 
 // The program's own allocators, in s_functions: each a letter, numbers divided by colons, a blank,

@@ -89,6 +89,7 @@ static void read_data(struct annotate *a)
 
     walks_read(&a->walks, a->p);
     lifetimes_read(&a->blocks, a->p);
+    lineuse_read(&a->use, a->p);
     sharing_read(&a->sharing, a->p);
     a->shared_shown = xcalloc(a->sharing.count + 1, sizeof(*a->shared_shown));
     fields_read(&a->fields, a->p);
@@ -173,7 +174,7 @@ static void put_descs(const struct quern_part *part)
 
     for (size_t i = 0; i < part->desc_count; i++) {
         if (walks_are(part->desc[i]) || fields_are(part->desc[i]) || lifetimes_are(part->desc[i]) ||
-            sharing_are(part->desc[i]))
+            lineuse_are(part->desc[i]) || sharing_are(part->desc[i]))
             continue; // they are beside the objects
         if (strncmp(part->desc[i], "Curve ", 6) != 0) {
             text_print(stdout, "%s\n", part->desc[i]);
@@ -297,6 +298,7 @@ int cmd_annotate(int argc, char **argv)
     fields_rows_free(a.field_rows, a.field_row_count);
     fields_free(&a.fields);
     lifetimes_free(&a.blocks);
+    lineuse_free(&a.use);
     sharing_free(&a.sharing);
     free(a.shared_shown);
     free(a.sums);

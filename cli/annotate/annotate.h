@@ -13,6 +13,7 @@
 #include "cli/options/options.h"
 #include "cli/profiles/fields.h"
 #include "cli/profiles/lifetimes.h"
+#include "cli/profiles/lineuse.h"
 #include "cli/profiles/sharing.h"
 #include "cli/profiles/table.h"
 #include "cli/profiles/walks.h"
@@ -87,6 +88,7 @@ struct annotate {
     struct walks walks;   // through the objects, of a profile of the data
     struct walks by_line; // of the lines, from --data
     struct lifetimes blocks; // of the objects; their fields
+    struct lineuses use;     // of their lines that are fetched
     struct sharing sharing;  // lines of them that threads share
     bool *shared_shown;      // by pair of these
     struct fields fields;

@@ -395,6 +395,18 @@ static void put_blocks(const struct annotate *a, uint32_t func)
     free(text);
 }
 
+static void put_use(const struct annotate *a, uint32_t func)
+{
+    const struct lineuse *u = lineuse_find(&a->use, a->p, func);
+    char *text;
+
+    if (!u)
+        return;
+    text = lineuse_text(&a->use, u);
+    text_print(stdout, " [%s]", text);
+    free(text);
+}
+
 // ---- Fields of an object ----
 
 // At most so many; those that have so many percent of some event.
@@ -742,6 +754,7 @@ void annotate_functions(struct annotate *a)
             printf(" (cycle %u)", quern_costs_cycle(a->costs, r->func));
         put_walk(a, r->func);
         put_blocks(a, r->func);
+        put_use(a, r->func);
         putchar('\n');
         put_fields(a, r);
         put_shared(a, r->func);

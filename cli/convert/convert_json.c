@@ -11,6 +11,7 @@
 #include "cli/base/util.h"
 #include "cli/profiles/fields.h"
 #include "cli/profiles/lifetimes.h"
+#include "cli/profiles/lineuse.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/sharing.h"
 #include "cli/profiles/walks.h"
@@ -167,6 +168,26 @@ static void put_blocks(FILE *f, const struct convert *c)
     lifetimes_free(&l);
 }
 
+// What is used of the lines that are fetched.
+static void put_use(FILE *f, const struct convert *c)
+{
+    struct lineuses l;
+
+    lineuse_read(&l, c->p);
+    for (size_t i = 0; i < l.count; i++) {
+        fputs(i ? ",\n{" : ",\n\"use\":[\n{", f);
+        put_optional(f, "object", l.of[i].object);
+        putc(',', f);
+        put_optional(f, "object_file", l.of[i].file);
+        fprintf(f, ",\"lines\":%llu,\"bytes\":%llu}", (unsigned long long)l.of[i].lines,
+                (unsigned long long)l.of[i].bytes);
+    }
+    if (l.count)
+        fprintf(f, "],\n\"use_sample\":{\"one_in\":%llu,\"line\":%llu}",
+                (unsigned long long)l.one_in, (unsigned long long)l.line);
+    lineuse_free(&l);
+}
+
 static void put_side(FILE *f, const struct sharing_side *side)
 {
     putc('{', f);
@@ -263,6 +284,7 @@ void convert_json(FILE *f, const struct convert *c)
     put_functions(f, c);
     put_walks(f, c);
     put_blocks(f, c);
+    put_use(f, c);
     put_sharing(f, c);
     put_fields(f, c);
     if (c->lines)

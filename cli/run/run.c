@@ -315,9 +315,9 @@ static void find_caches(struct run_options *o, char *fits[RUN_LEVELS])
 
 static void check_data(const struct run_options *o)
 {
-    if (!o->data && (o->data_output || o->data_callers || o->allocators))
-        die(UTIL_USAGE, "--data-out-file, --data-callers, --data-alloc and --data-free are for "
-                        "--data=yes: add it");
+    if (!o->data && (o->data_output || o->data_callers || o->data_use || o->allocators))
+        die(UTIL_USAGE, "--data-out-file, --data-callers, --data-use, --data-alloc and --data-free "
+                        "are for --data=yes: add it");
     if (o->data && !(o->flags & SPOOL_F_CACHE_SIM))
         die(UTIL_USAGE, "--data=yes: not with --cache-sim=no, which finds no misses; leave one of "
                         "them out");

@@ -71,6 +71,7 @@ struct run_options {
     bool data;  // --data
     const char *data_output;
     uint64_t data_callers; // 0: not given
+    uint32_t data_use;     // --data-use, plus one; 0: not given
     char *allocators;      // --data-alloc, --data-free, as the spool has them (SPOOL_DATA_ALLOC)
     size_t allocators_bytes;
     int spool_fd;       // a spool that the caller owns (quern stat); 0: none

@@ -89,6 +89,16 @@ static void rule(void *field, const struct option *o, const char *value)
         r->flags |= SPOOL_F_NOT_COLLECTING;
 }
 
+static void data_use(void *field, const struct option *o, const char *value)
+{
+    uint64_t n;
+
+    if (!util_number(value, o->max, &n))
+        die(UTIL_USAGE, "%s=%s: must be a whole number from 0 to %llu", o->name, value,
+            (unsigned long long)o->max);
+    ((struct run_options *)field)->data_use = (uint32_t)n + 1;
+}
+
 // FUNCTION, FUNCTION:ARGUMENT or, of one that allocates, FUNCTION:SIZE:COUNT.
 static void allocator(void *field, const struct option *o, const char *value)
 {
@@ -298,6 +308,9 @@ static const struct option rows[] = {
       OPTION_TEXT, FIELD(data_output) },
     { "--data-callers", "=N", "tell allocations apart by their last N callers [3]",
       OPTION_NUMBER, FIELD(data_callers), .min = 1, .max = SPOOL_DATA_CALLERS_MAX },
+    { "--data-use", "=N",
+      "of N lines that the first-level cache fetches, follow one, to tell how many of its bytes "
+      "are used; 0: none [64]", OPTION_CALL, .call = data_use, .max = SPOOL_DATA_USE_MAX },
     { "--data-alloc", "=FUNCTION:SIZE[:COUNT]",
       "a function of the program (the name of its symbol; * at the end) that returns a block; its "
       "size is argument SIZE, or the product of two",

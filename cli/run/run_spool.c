@@ -326,6 +326,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->curve.on = o->curve;
     if (o->data) {
         h->data.callers = o->data_callers ? (uint32_t)o->data_callers : 3;
+        h->data.use = o->data_use ? o->data_use - 1 : SPOOL_DATA_USE;
         h->data.s_output = text_add(&t, o->data_output);
         if (o->allocators) {
             h->data.s_functions = text_add_bytes(&t, o->allocators, o->allocators_bytes);

@@ -14,6 +14,7 @@
 #include "engine/count/reftrace.h"
 #include "engine/count/tage.h"
 #include "engine/count/vector.h"
+#include "engine/objects/lineuse.h"
 #include "engine/objects/sharing.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -239,6 +240,7 @@ int caches_thread_init(struct thread *t)
     cores_thread_init(t);
     curve_thread_init(t);
     reftrace_thread_init(t);
+    lineuse_thread_init(t);
     t->sharing_seen = 0;
     t->hist = 0;
     if (!serial.first) {
@@ -291,11 +293,27 @@ bool caches_by_whole_vectors(void)
            (tb_config.vectors == 32 || (cpu.pext && !tb_config.calls));
 }
 
+static bool is_in_d1(const struct thread *t, u64 line)
+{
+    const struct sim_stamps *s = &t->sim->stamps;
+    const struct sim_cache *c = &t->sim->d1;
+    bool stamps = tb_config.stamps;
+    const u64 *way = stamps ? s->tags + (line & s->set_mask) * s->stride
+                            : c->tags + (line & c->set_mask) * c->stride;
+    u64 tag = line << tb_config.d1_shift | (stamps ? 0 : c->low);
+
+    for (u32 i = 0; i < spool->d1.assoc; i++)
+        if (way[i] == tag)
+            return true;
+    return false;
+}
+
 void caches_init(void)
 {
     stopworld_on_turn = caches_turn;
     if (!(spool->flags & SPOOL_F_CACHE_SIM))
         return;
+    lineuse_in_d1 = is_in_d1;
     vector_sets.d1_shift = tb_config.d1_shift;
     vector_sets.i1_shift = tb_config.i1_shift;
     vector_sets.d1_low = spool->d1.line - 1;
@@ -324,11 +342,12 @@ void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
     ll_ref(t, addr, levels_are_on() ? size | LL_FETCH : size, counter);
 }
 
-// With --curve lines of the sample, with --data those that threads share: code that is generated
-// for hits leaves them to C, because they are hinted to be in another way than they are.
-static bool is_for_c(u64 line)
+// With --curve lines of the sample, with --data those that threads share and those that are
+// followed: code that is generated for hits leaves them to C, because they are hinted to be in
+// another way than they are.
+static bool is_for_c(const struct thread *t, u64 line)
 {
-    return curve_samples(line) || sharing_watches(line);
+    return curve_samples(line) || sharing_watches(line) || lineuse_is_for_c(t, line);
 }
 
 // The way that is hinted for such a line, `by` ways further; and back.
@@ -339,9 +358,9 @@ static u32 way_beside(const struct sim_stamps *c, u32 way, bool back)
     return (way + (back ? all - by : by)) % all;
 }
 
-static void d1_hint(struct sim_stamps *c, u64 line, u32 way)
+static void d1_hint(const struct thread *t, struct sim_stamps *c, u64 line, u32 way)
 {
-    c->hints[line % SIM_STAMPS_HINTS] = (u16)(is_for_c(line) ? way_beside(c, way, false) : way);
+    c->hints[line % SIM_STAMPS_HINTS] = (u16)(is_for_c(t, line) ? way_beside(c, way, false) : way);
 }
 
 static void hint_beside(struct sim_stamps *c, u16 *hint)
@@ -359,8 +378,12 @@ void caches_replays(struct thread *t)
     if (!sharing_is_on() || !tb_config.stamps || seen == (now = sharing_changes()))
         return;
     t->sharing_seen = now;
-    for (u32 i = 0; !seen && i < SIM_STAMPS_HINTS; i++)
+    for (u32 i = 0; !seen && i < SIM_STAMPS_HINTS; i++) {
         hint_beside(c, &c->hints[i]);
+        // In a D1 of two sets, moved twice is where it was.
+        if (is_for_c(t, c->tags[c->hints[i]] >> c->line_shift))
+            hint_beside(c, &c->hints[i]);
+    }
     for (u32 i = 0; seen && i < SHARING_LINES; i++) {
         u64 line = sharing_line(i);
         u16 *hint = &c->hints[line % SIM_STAMPS_HINTS];
@@ -377,7 +400,7 @@ static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
     struct sim_stamps_way r;
 
     t->clock += CACHES_TICK;
-    if (is_for_c(line))
+    if (is_for_c(t, line))
         hint = way_beside(c, hint, true);
     if (c->tags[hint] == (a & ~c->low)) { // as routines do
         c->stamps[hint] = t->clock;
@@ -386,12 +409,16 @@ static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
     if (tb_config.vectors != 64) {
         bool miss = sim_stamps_touch(c, a, t->clock);
 
-        if (tb_config.curve || sharing_is_on())
-            d1_hint(c, line, c->hints[line % SIM_STAMPS_HINTS]);
+        if (miss && t->lineuse)
+            lineuse_missed(t, a);
+        if (tb_config.curve || t->lineuse || sharing_is_on())
+            d1_hint(t, c, line, c->hints[line % SIM_STAMPS_HINTS]);
         return miss;
     }
     r = vector_touch64(c->tags + first, c->stamps + first, c->assoc, a & ~c->low, t->clock);
-    d1_hint(c, line, first + r.way);
+    if (r.miss && t->lineuse)
+        lineuse_missed(t, a);
+    d1_hint(t, c, line, first + r.way);
     return r.miss;
 }
 
@@ -403,8 +430,36 @@ static bool d1_stamps(struct thread *t, u64 addr, u32 size)
     bool miss = d1_touch(t, c, addr);
 
     if ((addr ^ end) > c->low)
-        miss |= d1_touch(t, c, end);
+        miss |= d1_touch(t, c, end & ~c->low);
     return miss;
+}
+
+// sim_cache_ref(), where lines may be followed.
+static bool d1_lines(struct thread *t, u64 addr, u32 size)
+{
+    struct sim_cache *c = &t->sim->d1;
+    u64 end = (addr + size - 1) & ~c->low;
+    bool miss = sim_cache_touch(c, addr), second;
+
+    if (miss)
+        lineuse_missed(t, addr);
+    if ((addr ^ end) <= c->low)
+        return miss;
+    second = sim_cache_touch(c, end);
+    if (second)
+        lineuse_missed(t, end);
+    return miss || second;
+}
+
+static bool d1_ref(struct thread *t, u64 addr, u32 size)
+{
+    bool missed;
+
+    if (!t->lineuse)
+        return tb_config.stamps ? d1_stamps(t, addr, size) : sim_cache_ref(&t->sim->d1, addr, size);
+    missed = tb_config.stamps ? d1_stamps(t, addr, size) : d1_lines(t, addr, size);
+    lineuse_touched(t, addr, size, 1);
+    return missed;
 }
 
 void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
@@ -416,7 +471,7 @@ void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
     size &= ~(CACHES_WRITE | CACHES_STORES);
     if (tb_config.curve)
         curve_data(t, addr, size, write);
-    missed = tb_config.stamps ? d1_stamps(t, addr, size) : sim_cache_ref(&t->sim->d1, addr, size);
+    missed = d1_ref(t, addr, size);
     if (missed && tb_config.curve)
         curve_data_missed(t, addr, size, write);
     if (missed)

@@ -10,6 +10,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
+#include "engine/objects/lineuse.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
@@ -191,6 +192,18 @@ static u64 that_hit(const struct run *r, u64 i)
     return s < d ? s : d;
 }
 
+// Elements i + 1 to i + n, each in the lines of element i.
+static void that_touch(struct thread *t, const struct run *r, u64 i, u64 n)
+{
+    u32 op = r->what.op;
+    u64 at = r->step > 0 ? i + 1 : i + n;
+
+    if (op != STR_STOS && op != STR_SCAS)
+        lineuse_touched(t, source(r, at), (u32)n * r->size, (u32)n);
+    if (op != STR_LODS)
+        lineuse_touched(t, destination(r, at), (u32)n * r->size, (u32)n);
+}
+
 static void account(struct thread *t, const struct run *r)
 {
     u32 op = r->what.op;
@@ -203,9 +216,12 @@ static void account(struct thread *t, const struct run *r)
     if (tb_config.rep_cachegrind) {
         passes(t, r);
     } else {
-        for (u64 i = 0; i < r->n; i += 1 + that_hit(r, i)) {
+        for (u64 i = 0, more; i < r->n; i += 1 + more) {
             pulse(t, ++seen);
             element(t, r, i);
+            more = that_hit(r, i);
+            if (more && t->lineuse)
+                that_touch(t, r, i, more < r->n - i - 1 ? more : r->n - i - 1);
         }
     }
 }

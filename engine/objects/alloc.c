@@ -18,6 +18,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/lifetimes.h"
+#include "engine/objects/lineuse.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
@@ -154,11 +155,16 @@ void alloc_thread_init(struct thread *t)
 
 // ---- Blocks ----
 
+bool alloc_waits(const struct thread *t)
+{
+    return t->alloc->touch && t->alloc->open;
+}
+
 bool alloc_missed(const struct thread *t, const struct cells_miss *miss)
 {
     struct alloc_call *c = t->alloc;
 
-    if (!c->touch || !c->open || c->touches == TOUCHES)
+    if (!alloc_waits(t) || c->touches == TOUCHES)
         return false;
     c->touch[c->touches++] = *miss;
     return true;
@@ -188,11 +194,12 @@ static void settle_touches(const struct thread *t, u64 start, u64 end, u32 objec
         cells_count(w);
     }
     c->touches = 0;
+    lineuse_settle(t, start, end, object);
 }
 
 static void touches_in_no_block(const struct thread *t)
 {
-    if (!t->alloc->touches)
+    if (!t->alloc->touches && !lineuse_waits(t))
         return;
     objtable_lock();
     settle_touches(t, 0, 0, 0);

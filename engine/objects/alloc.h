@@ -29,6 +29,8 @@ void alloc_cleared(struct thread *t, u64 start, u64 end); // all that is there
 // returns. True: its step and its place in the object are counted when that is known.
 // @holds(objtable's lock) @signal-safe
 bool alloc_missed(const struct thread *t, const struct cells_miss *miss);
+// Whether that may be so. @signal-safe
+bool alloc_waits(const struct thread *t);
 
 // The object of the block at addr as of a time; 0: there is none. @holds(objtable's lock)
 // @signal-safe

@@ -8,6 +8,7 @@
 #include "engine/objects/alloc.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/lifetimes.h"
+#include "engine/objects/lineuse.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/pages.h"
@@ -41,15 +42,31 @@ static void look_up(const struct thread *t, u64 addr, u64 at, struct found *out,
     }
 }
 
-static u32 object_at(const struct thread *t, u64 addr, u64 *start)
+// Whether it is in a block.
+static bool find(const struct thread *t, u64 addr, struct found *out)
 {
     u64 at = tb_config.recording ? t->objects_at : objtable_now();
-    struct found found;
     bool block;
 
-    if (!pages_find(addr, at, &found, &block))
-        look_up(t, addr, at, &found, &block);
+    if (!pages_find(addr, at, out, &block))
+        look_up(t, addr, at, out, &block);
+    return block;
+}
+
+static u32 object_at(const struct thread *t, u64 addr, u64 *start)
+{
+    struct found found;
+    bool block = find(t, addr, &found);
+
     *start = block ? lifetimes_start(&found) : found.start;
+    return found.object;
+}
+
+static u32 object_fetched(const struct thread *t, u64 addr, bool *waits)
+{
+    struct found found;
+
+    *waits = !find(t, addr, &found) && alloc_waits(t);
     return found.object;
 }
 
@@ -66,6 +83,7 @@ void objects_init(void)
     cells_init();
     lifetimes_init();
     sharing_find = object_at;
+    lineuse_find = object_fetched;
     sharing_init();
     mappings_init();
     alloc_init();
@@ -77,12 +95,9 @@ static __attribute__((noinline)) void count(const struct thread *t, struct cells
     struct spool_data_count *c;
     struct found found;
     bool waits = false, block;
-    u64 at;
 
     objtable_lock();
-    at = tb_config.recording ? t->objects_at : objtable_now();
-    if (!pages_find(miss->addr, at, &found, &block))
-        look_up(t, miss->addr, at, &found, &block);
+    block = find(t, miss->addr, &found);
     miss->object = found.object;
     miss->start = block ? lifetimes_start(&found) : found.start;
     if (!block)

@@ -296,7 +296,7 @@ void objtable_zero(void)
     }
     cells_zero();
     for (u32 i = 0; i < spool->data.objects_used && i < SPOOL_DATA_OBJECTS_MAX; i++)
-        objtable_at(i)->cold = 0;
+        objtable_at(i)->cold = objtable_at(i)->fetched = objtable_at(i)->used = 0;
 }
 
 void objtable_init(void)

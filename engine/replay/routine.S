@@ -8,6 +8,7 @@
 //     r8   its stamps            r9   the bits of an address that number its hint
 // All other registers are free. rsp is 8 above a multiple of 16.
 #include "engine/count/vector.h"
+#include "engine/objects/lineuse.h"
 #include "engine/thread/thread.h"
 
     .intel_syntax noprefix
@@ -408,9 +409,10 @@ routine_ll:
     BASE_AND_TABLES
     ret
 
-    .globl routine_miss_d1, routine_miss_i1, routine_miss_i1_two
-    .type routine_miss_d1, @function
-routine_miss_d1: // as routine_to_d1
+    .globl routine_miss_d1, routine_miss_d1_used, routine_miss_i1, routine_miss_i1_two
+
+// As routine_to_d1. used: some lines are followed, and are for C (objects/lineuse.h).
+    .macro REF_D1 used
     add rax, [r12 + rcx * 8 + TA_D1_TAGS]
     mov edi, [rip + vector_sets + VS_D1_LOW]
     mov ecx, edi
@@ -431,6 +433,11 @@ routine_miss_d1: // as routine_to_d1
     mov r14, [r9]
     imul edi, [rip + vector_sets + VS_D1_STRIDE]
     and r11d, VS_HINTS - 1
+    .if \used
+    mov rcx, [r12 + TH_LINEUSE]
+    cmp byte ptr [rcx + r11], 0
+    jne 8f
+    .endif
     MASK16 VS_D1_WAYS
     vpbroadcastq zmm0, r8
     vpcmpeqq k3 {k1}, zmm0, zmmword ptr [r12 + rdi * 8 + TA_D1_TAGS]
@@ -466,7 +473,16 @@ routine_miss_d1: // as routine_to_d1
     mov [r12 + r11 * 8 + TA_D1_STAMPS], rbp
     TABLES
     ret
-7:  LL_SET 8f
+7:
+    .if \used
+    mov rcx, [r12 + TH_LINEUSE]
+    cmp dword ptr [rcx + LINEUSE_LEFT], 1
+    je 8f // this one is to be followed
+    .endif
+    LL_SET 8f // changes neither rcx nor, where it jumps, edx
+    .if \used
+    dec dword ptr [rcx + LINEUSE_LEFT]
+    .endif
     VICTIM TA_D1_STAMPS, VS_D1_WAYS
     mov [r12 + rcx * 8 + TA_D1_TAGS], r8
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
@@ -476,6 +492,15 @@ routine_miss_d1: // as routine_to_d1
     xor ecx, ecx
     sub rax, [r12 + TA_D1_TAGS]
     jmp routine_to_d1
+    .endm
+
+    .type routine_miss_d1, @function
+routine_miss_d1:
+    REF_D1 0
+
+    .type routine_miss_d1_used, @function
+routine_miss_d1_used:
+    REF_D1 1
 
 // Puts the line \id into \way of I1; the line that was there loses its hint. Changes \old.
     .macro I1_REPLACE way, id, old, old64

@@ -45,7 +45,8 @@ extern const char routine_to_learn[];
 extern const char routine_sampled[], routine_shared[];
 extern const char routine_drain[];
 extern const char routine_begin_frame[], routine_end_frame[], routine_renew_frame[];
-extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
+extern const char routine_miss_d1[], routine_miss_d1_used[];
+extern const char routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
 extern const char routine_avx2_d1_8[], routine_avx2_d1_12[], routine_avx2_d1_16[];
@@ -1047,7 +1048,7 @@ static void ways_out(struct maker *m)
     if (tb_config.data) { // the others keep no more of an address than its line
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
         if (tb_config.vectors == 64 && caches_by_vectors())
-            m->d1.to = routine_miss_d1;
+            m->d1.to = tb_config.lineuse ? routine_miss_d1_used : routine_miss_d1;
     }
     if (tb_config.curve && tb_config.data) // the test is for lines of the sample alone
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };

@@ -117,6 +117,7 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
 
     config_count(true);
     c->data = c->calls && c->cache && spool->data.callers; // also while nothing is counted
+    c->lineuse = c->data ? spool->data.use : 0;
     c->curve = c->cache && spool->curve.on;
     c->each_block = spool->every_blocks != 0;
     c->chain = !(spool->flags & SPOOL_F_NO_CHAIN) && !c->each_block;

@@ -38,6 +38,7 @@ struct tb_config {
     bool calls;        // the call graph
     bool jumps;        // and jumps within functions
     bool data;         // misses by object of the data (objects/)
+    u32 lineuse;       // with data: of so many fetched lines one is followed; 0: none
     bool curve;        // misses of caches of every size (count/curve.h)
     bool contexts;     // all calls and returns go to C, for contexts
     // with calls: number of events, of those that every block adds to, bytes of a frame, and the

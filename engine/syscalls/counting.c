@@ -13,6 +13,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vtsc.h"
+#include "engine/objects/lineuse.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/sharing.h"
 #include "engine/process/finisher.h"
@@ -135,6 +136,7 @@ static void zero(void)
     if (tb_config.data) {
         objtable_zero();
         sharing_zero();
+        lineuse_zero();
     }
     for (u64 i = 0; i < spool->partial_used; i++)
         partial[i].count = 0;

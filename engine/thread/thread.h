@@ -103,6 +103,7 @@
 #define TH_WATCH      0x198
 #define TH_BODIES     0x1a0
 #define TH_OBJECTS_AT 0x1a8
+#define TH_LINEUSE    0x1b0
 #define TH_CLOCK      0x1c0
 #define TH_LL         0x1c8
 #define TH_MISSES     0x1d0
@@ -195,7 +196,8 @@ struct thread {
     u64 watch;
     const u64 *bodies;
     u64 objects_at; // time of the maps of data (objects/objtable.h) of the next replayed record
-    u64 pad2[2];
+    struct lineuse *lineuse; // objects/lineuse.c; NULL: no lines are followed
+    u64 pad2;
     // Replays write these, perhaps on another processor: they have a host cache line of their own.
     u64 clock;     // of generated replays
     u64 ll;        // where the next batched LL reference goes
@@ -272,6 +274,7 @@ _Static_assert(offsetof(struct thread, record_at) == TH_RECORD_AT, "asm offset")
 _Static_assert(offsetof(struct thread, watch) == TH_WATCH, "asm offset");
 _Static_assert(offsetof(struct thread, bodies) == TH_BODIES, "asm offset");
 _Static_assert(offsetof(struct thread, objects_at) == TH_OBJECTS_AT, "asm offset");
+_Static_assert(offsetof(struct thread, lineuse) == TH_LINEUSE, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");
 _Static_assert(offsetof(struct thread, misses) == TH_MISSES, "asm offset");

@@ -509,6 +509,37 @@ static struct output_touch *touches_of(const struct data *o)
     return touch;
 }
 
+// "Use: ...": the counts of docs/format.md, the object and its file.
+static char *use_line(struct data *o, uint32_t number)
+{
+    const struct spool_data_object *b = &o->file.object[number];
+    struct quern_func of = quern_profile_func_get(o->p, object_of(o, number)->func);
+
+    return xasprintf("%llu\t%llu\t%s\t%s", (unsigned long long)b->fetched,
+                     (unsigned long long)b->used, text_of(o, of.name), text_of(o, of.file));
+}
+
+// What is used of the lines that are fetched. After the costs: an object that has none is no row.
+static void put_use(struct data *o)
+{
+    char **line = xcalloc(o->file.objects + 1, sizeof(*line));
+    char *sample = xasprintf("%u\t%u", o->s->h->data.use, o->s->h->d1.line);
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < o->file.objects; i++)
+        if (o->file.object[i].fetched)
+            line[n++] = use_line(o, i);
+    if (n)
+        must(o, quern_profile_add_desc(o->p, "Use sample", sample));
+    qsort(line, n, sizeof(*line), compare_lines);
+    for (size_t i = 0; i < n; i++) {
+        must(o, quern_profile_add_desc(o->p, "Use", line[i]));
+        free(line[i]);
+    }
+    free(sample);
+    free(line);
+}
+
 // After the costs: an object that has none is no row. Returns how many records are damaged.
 static uint64_t put_sharing(struct data *o)
 {
@@ -592,6 +623,7 @@ static int write_all(struct data *o, const struct finish_totals *totals, const c
     put_blocks(o);
     bad += add_rest(o, totals);
     must(o, output_walks_put(o->walks, o->p));
+    put_use(o);
     bad += put_sharing(o);
     if (bad)
         warn("%s: %llu records of misses by object are damaged", output, (unsigned long long)bad);

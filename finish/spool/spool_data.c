@@ -123,6 +123,22 @@ static void take_cells(struct spool_data_file *d, size_t n)
     qsort(d->cell, kept, sizeof(*d->cell), compare_cells);
 }
 
+// Of an object that cannot be right, nothing is known.
+static void check_use(struct spool_data_file *d, const struct spool_header *h)
+{
+    uint64_t line = h->d1.line ? h->d1.line : 1;
+
+    for (size_t i = 0; i < d->objects; i++) {
+        struct spool_data_object *o = &d->object[i];
+
+        if (o->fetched < FINISH_COUNT_MAX / line && o->used <= o->fetched * line &&
+            (h->data.use || !o->fetched))
+            continue;
+        o->fetched = o->used = 0;
+        d->bad++;
+    }
+}
+
 // ---- Sharing ----
 
 static void take_shares(struct spool_data_file *d, const struct spool_data_share *share, size_t n)
@@ -332,6 +348,7 @@ int spool_data_read(const struct spool_file *s, struct spool_data_file *d)
         read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_CELLS_OFF, cells * sizeof(*d->cell), size, &rc);
     share =
         read_part(s, SPOOL_DATA_OFF + SPOOL_DATA_SHARES_OFF, shares * sizeof(*share), size, &rc);
+    check_use(d, s->h);
     take_counts(d, count, counts);
     take_cells(d, cells);
     take_shares(d, share, shares);

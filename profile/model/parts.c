@@ -114,8 +114,9 @@ void quern_profile_clear_desc(struct quern_profile *p)
 // What holds for a single process alone.
 static bool is_single(const char *desc)
 {
-    static const char *const begins[] = { "Curve ",   "Walk: ",    "Walk at: ",
-                                          "Blocks: ", "Sharing: ", "Sharing order: " };
+    static const char *const begins[] = { "Curve ",   "Walk: ",      "Walk at: ",
+                                          "Blocks: ", "Sharing: ",   "Sharing order: ",
+                                          "Use: ",    "Use sample: " };
 
     for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
         if (strncmp(desc, begins[i], strlen(begins[i])) == 0)

@@ -16,9 +16,9 @@ export interface Curve {
   growth: { data: number[]; code: number[] } | null; // by the end of each of equal pieces of the run
 }
 
-// The other lines of a header, without the walks, fields, blocks and sharing of a profile of the data, of which there may be thousands.
+// The other lines of a header, without the walks, fields, blocks, use and sharing of a profile of the data, of which there may be thousands.
 export function withoutCurve(descs: string[]): string[] {
-  return descs.filter((desc) => !desc.startsWith(KEY) && !/^(Walk|Walk at|Field|Blocks|Sharing|Sharing order): /.test(desc));
+  return descs.filter((desc) => !desc.startsWith(KEY) && !/^(Walk|Walk at|Field|Blocks|Sharing|Sharing order|Use|Use sample): /.test(desc));
 }
 
 function numbers(descs: string[], name: string): number[] {

@@ -228,8 +228,9 @@ desc: LL cache:         1048576 B, 64 B, 16-way associative"
         [ "$status" = 2 ]
         same "$messages" "quern: $message"
     }
-    only="--data-out-file, --data-callers, --data-alloc and --data-free are for --data=yes: add it"
+    only="--data-out-file, --data-callers, --data-use, --data-alloc and --data-free are for --data=yes: add it"
     refused "$only" --data-callers=2
+    refused "$only" --data-use=0
     refused "$only" --data-out-file=d
     refused "$only" --data-alloc=f:1
     refused "$only" --data-free=f
@@ -238,6 +239,8 @@ desc: LL cache:         1048576 B, 64 B, 16-way associative"
     refused "--data=yes counts from the start to the end: not with --toggle-collect and --collect-atstart=no; leave one of them out" \
         --data=yes --toggle-collect=f
     refused "--data-callers=0: must be a whole number from 1 to 8" --data=yes --data-callers=0
+    refused "--data-use=-1: must be a whole number from 0 to 1000000" --data=yes --data-use=-1
+    refused "--data-use=1000001: must be a whole number from 0 to 1000000" --data=yes --data-use=1000001
     refused "--data-callers=9: must be a whole number from 1 to 8" --data=yes --data-callers=9
     numbers=", where the arguments are numbers from 1 on"
     for value in f f: f:0 f:7 f:1:0 f:1:2:3 :1 f:x; do

@@ -209,3 +209,35 @@ END
     quern annotate --auto=no turns.data
     [[ "$output" == *"199 invalidations, at most 199; false: near.first written by first (sharing.c:"*"), near.second written by second (sharing.c:"* ]]
 }
+
+@test "what is used of the lines that are fetched" {
+    local tab=$'\t'
+    sed -i '/^desc: Walk: seq/r /dev/stdin' data <<END
+desc: Use sample: 64${tab}64
+desc: Use: 1280${tab}10240${tab}static: t${tab}a.c
+desc: Use: 2${tab}25${tab}static: u$tab???
+desc: Use: 2${tab}129${tab}static: v$tab???
+END
+    quern annotate --auto=no data
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(grep -F 'static: t' <<< "$output")" "15 (13.64%)  a.c:static: t [???] [walked: sequential, 85 %] [8 of 64 bytes of each line used, by a sample of 1,280 lines]"
+    [[ "$output" != *"Use: "* ]]
+    quern convert --to=json data
+    same "$(sed -n '/"use"/,/"use_sample"/p' <<< "$output")" '"use":[
+{"object":"static: t","object_file":"a.c","lines":1280,"bytes":10240},
+{"object":"static: u","object_file":null,"lines":2,"bytes":25}],
+"use_sample":{"one_in":64,"line":64},'
+    # of two processes: none
+    quern convert --to=json data data
+    [[ "$output" != *'"use'* ]]
+    # what a run writes: 200 lines of which 8 bytes are used, each followed; none
+    cc -g -O1 -I"$BATS_TEST_DIRNAME/../.." -ffreestanding -fno-pie -no-pie -fno-stack-protector -nostdlib -static \
+        -o use "$BATS_TEST_DIRNAME/../data/lineuse.c"
+    quern run -q --data=yes --data-use=1 --D1=4096,4,64 --data-out-file=use.data ./use
+    quern annotate --auto=no use.data
+    [[ "$output" == *"static: keys "*" [8 of 64 bytes of each line used, by 200 lines]"* ]]
+    quern run -q --data=yes --data-use=0 --data-out-file=none.data ./use
+    [ "$(grep -c 'desc: Use' none.data)" = 0 ]
+    grep 'desc: Walk' none.data
+}

@@ -26,6 +26,7 @@
 #include "engine/thread/stopworld.h"
 #include "tests/unit/count/cores_none.h"
 #include "tests/unit/count/curve_none.h"
+#include "tests/unit/objects/lineuse_none.h"
 #include "tests/unit/objects/sharing_none.h"
 
 // -- fakes of what caches.c calls --

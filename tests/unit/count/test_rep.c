@@ -21,6 +21,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
 #include "tests/unit/count/reftrace_none.h"
+#include "tests/unit/objects/lineuse_none.h"
 
 struct cpu cpu;
 struct tb_config tb_config;

@@ -603,6 +603,65 @@ static void test_damaged_cells(void **state)
     spool_data_free(&d);
 }
 
+// Of what cannot be nothing is known: more bytes than there are, too many lines, lines without a
+// sample.
+static void test_use(void **state)
+{
+    struct spool_data_object o = { .kind = SPOOL_DATA_STACK, .fetched = 3, .used = 24 };
+    uint32_t stack = object(o);
+    struct spool_data_file d;
+
+    (void)state;
+    header.d1.line = 64;
+    header.data.use = 64;
+    loads(stack, 5, 2);
+    totals.counts[FINISH_D1MR] = 5;
+    totals.counts[FINISH_DLMR] = 2;
+    for (int i = 0; i < 5; i++) {
+        o.kind = SPOOL_DATA_VDSO;
+        o.fetched = i == 0 ? FINISH_COUNT_MAX / 64 : i == 1 ? ~UINT64_C(0) : i == 4 ? 0 : 3;
+        o.used = i == 2 ? 193 : i == 3 ? 192 : i == 4 ? 1 : 0;
+        object(o);
+    }
+    assert_int_equal(spool_data_read(&spool, &d), 0);
+    assert_int_equal(d.bad, 4);
+    for (uint32_t i = 0; i < d.objects; i++)
+        assert_int_equal(d.object[i].fetched, i == 1 || i == 5 ? 3 : 0);
+    spool_data_free(&d);
+    expect(0, "cmd: \n"
+              "desc: Functions: objects of the data\n"
+              "desc: Use sample: 64\t64\n"
+              "desc: Use: 3\t192\tvdso\t???\n"
+              "desc: Use: 3\t24\tstack\t???\n"
+              "positions: line\n"
+              "events: D1mr D1mw DLmr DLmw\n"
+              "summary: 5 0 2 0\n"
+              "\n"
+              "fl=(1) ???\n"
+              "fn=(1) stack\n"
+              "0 5 0 2\n"
+              "\n"
+              "ob=(1) /p\n"
+              "fl=(2) a.c\n"
+              "fn=(2) f1\n"
+              "cob=(2) ???\n"
+              "cfi=(1)\n"
+              "cfn=(1)\n"
+              "calls=5 *\n"
+              "+1 5 0 2\n"
+              "\n"
+              "totals: 5 0 2 0\n");
+    header.data.use = 0;
+    assert_int_equal(spool_data_read(&spool, &d), 0);
+    assert_int_equal(d.bad, 6);
+    spool_data_free(&d);
+    header.d1.line = 0; // of no geometry
+    header.data.use = 64;
+    assert_int_equal(spool_data_read(&spool, &d), 0);
+    assert_int_equal(d.bad, 5);
+    spool_data_free(&d);
+}
+
 // The walk is that with most steps; the first of equal ones. The steps near are those that are not
 // in it already: a stride of 4096 is not near.
 static void test_walk_of(void **state)
@@ -1084,6 +1143,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_misses, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_cells, begin, end),
+        cmocka_unit_test_setup_teardown(test_use, begin, end),
         cmocka_unit_test_setup_teardown(test_walk_of, begin, end),
         cmocka_unit_test_setup_teardown(test_fields, begin, end),
         cmocka_unit_test_setup_teardown(test_unsound_fields, begin, end),

@@ -8,6 +8,7 @@
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/pools.h"
+#include "tests/unit/objects/lineuse_none.h"
 #include "tests/unit/objects/sharing_none.h"
 
 void (*objtable_record)(struct thread *t, u64 now);

@@ -30,6 +30,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stopworld.h"
+#include "tests/unit/objects/lineuse_none.h"
 
 // fcntl.h has other names of what base/sys.h has.
 int open(const char *path, int flags, ...);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The lines of a profile of the data: cli/profiles/walks.c, fields.c and lifetimes.c. Each line
-// that is damaged is left out, and the next one is read.
+// The lines of a profile of the data: cli/profiles/walks.c, fields.c, lifetimes.c and lineuse.c.
+// Each line that is damaged is left out, and the next one is read.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@
 
 #include "cli/profiles/fields.h"
 #include "cli/profiles/lifetimes.h"
+#include "cli/profiles/lineuse.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/walks.h"
 #include "quern/profile.h"
@@ -145,6 +146,53 @@ static void test_lifetimes(void **state)
     lifetimes_free(&l);
 }
 
+static void test_lineuse(void **state)
+{
+    struct lineuses l;
+
+    (void)state;
+    desc("Use", "30\t240\tstack\ta.c");
+    desc("Use", "1\t64\theap\t???");
+    desc("Use", "2\t17\tstack\ta.c");
+    desc("Use", "3\t193\tmore than all\ta.c");
+    desc("Use", "0\t0\tdamaged\ta.c");
+    desc("Use", "1\t0\tdamaged\ta.c");
+    desc("Use", "1\t-8\tdamaged\ta.c");
+    desc("Use", "1\t8x\tdamaged\ta.c");
+    desc("Use", "1099511627776\t8\tdamaged\ta.c"); // 2^40
+    desc("Use", "99999999999999999999\t8\tdamaged\ta.c");
+    desc("Use", "1\t8\tdamaged");
+    desc("Use", "1");
+    lineuse_read(&l, profile); // of which no line is known
+    assert_int_equal(l.count, 0);
+    lineuse_free(&l);
+    desc("Use sample", "64\t64");
+    assert_true(lineuse_are("Use: x"));
+    assert_true(lineuse_are("Use sample: x"));
+    assert_false(lineuse_are("User: x"));
+    lineuse_read(&l, profile);
+    assert_int_equal(l.count, 2);
+    assert_int_equal(l.one_in, 64);
+    assert_int_equal(l.line, 64);
+    is_text(lineuse_text(&l, lineuse_named(&l, "heap", "")),
+            "64 of 64 bytes of each line used, by a sample of 1 line");
+    // 257 bytes of 32 lines: 8.03
+    is_text(lineuse_text(&l, lineuse_find(&l, profile, func)),
+            "8 of 64 bytes of each line used, by a sample of 32 lines");
+    assert_null(lineuse_named(&l, "stack", ""));
+    assert_null(lineuse_named(&l, "damaged", "a.c"));
+    is_text(lineuse_average(&(struct lineuse){ .lines = 4, .bytes = 51 }), "12.8"); // 12.75
+    l.one_in = 1;
+    is_text(lineuse_text(&l, &(struct lineuse){ .lines = 2000, .bytes = 25000 }),
+            "12.5 of 64 bytes of each line used, by 2,000 lines");
+    lineuse_free(&l);
+    assert_int_equal(l.count, 0);
+    desc("Use sample", "64\tx");
+    lineuse_read(&l, profile);
+    assert_int_equal(l.count, 0);
+    lineuse_free(&l);
+}
+
 static void test_fields(void **state)
 {
     const struct quern_site at[] = { { .func = func, .addr = 16 },
@@ -203,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_walks, begin, end),
         cmocka_unit_test_setup_teardown(test_lifetimes, begin, end),
         cmocka_unit_test_setup_teardown(test_fields, begin, end),
+        cmocka_unit_test_setup_teardown(test_lineuse, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
