@@ -11,6 +11,7 @@
 #include "cli/base/json.h"
 #include "cli/base/util.h"
 #include "cli/profiles/advice.h"
+#include "cli/profiles/lineuse.h"
 #include "cli/profiles/objects.h"
 #include "cli/profiles/read.h"
 #include "cli/profiles/remark.h"
@@ -97,6 +98,7 @@ struct put {
     const struct report *r;
     struct objects o;
     struct walks walks[2];
+    struct lineuses use[2];
     struct sharing sharing; // of the profile, not of its base
     FILE *f;
     size_t texts;     // bytes of strings and functions
@@ -286,6 +288,14 @@ static void put_blocks(const struct put *t, const struct lifetime *b)
             (unsigned long long)b->n[LIFETIMES_PEAK_BYTES]);
 }
 
+static void put_use(const struct put *t, const struct lineuse *u)
+{
+    if (u)
+        fprintf(t->f, ",\"%llu %llu\"", (unsigned long long)u->lines, (unsigned long long)u->bytes);
+    else
+        fputs(",0", t->f);
+}
+
 static void put_object(struct put *t, const struct group *g)
 {
     struct quern_func f = quern_profile_func_get(t->o.p, g->object);
@@ -305,6 +315,8 @@ static void put_object(struct put *t, const struct group *g)
     put_rows(t, g->code, g->end, false);
     for (int s = 0; s < 2; s++)
         put_blocks(t, lifetimes_find(&t->o.blocks[s], t->o.p, g->object));
+    for (int s = 0; s < 2; s++)
+        put_use(t, lineuse_find(&t->use[s], t->o.p, g->object));
     fputs("]", t->f);
 }
 
@@ -531,8 +543,9 @@ static void put_head(struct put *t, const char *path, const char *base)
         put_string(t->f, quern_profile_event_name(t->o.p, e));
         fprintf(t->f, ",%lld]", (long long)quern_profile_event_scale(t->o.p, e));
     }
-    fprintf(t->f, "],\"addresses\":%d,\"total\":[",
-            (quern_profile_has(t->o.p) & QUERN_HAS_ADDR) != 0);
+    fprintf(t->f, "],\"addresses\":%d,\"use\":[%llu,%llu],\"total\":[",
+            (quern_profile_has(t->o.p) & QUERN_HAS_ADDR) != 0, (unsigned long long)t->use[0].line,
+            (unsigned long long)t->use[0].one_in);
     put_counts(t, t->o.total);
     putc(']', t->f);
 }
@@ -573,8 +586,11 @@ static void write_json(struct report *r, const struct quern_profile *p, const ch
     objects_read(&t.o, p, path, base, base_path);
     walks_read(&t.walks[0], p);
     sharing_read(&t.sharing, p);
-    if (base)
+    lineuse_read(&t.use[0], p);
+    if (base) {
         walks_read(&t.walks[1], base);
+        lineuse_read(&t.use[1], base);
+    }
     t.f = open_memstream(&text, &size);
     if (!t.f)
         die(UTIL_USAGE, "out of memory");
@@ -588,6 +604,8 @@ static void write_json(struct report *r, const struct quern_profile *p, const ch
     walks_free(&t.walks[0]);
     sharing_free(&t.sharing);
     walks_free(&t.walks[1]);
+    lineuse_free(&t.use[0]);
+    lineuse_free(&t.use[1]);
     objects_free(&t.o);
 }
 

@@ -14,15 +14,19 @@ export interface DataObject {
   name: string; file: string; module: string; line: number;
   walk: [Walk | null, Walk | null]; counts: bigint[][];
   blocks: (bigint[] | null)[]; // of an allocation, by side: blocks, bytes, bytes when they were most
+  use: (Use | null)[];         // by side
   places: Miss[]; morePlaces: Rest; misses: Miss[]; moreMisses: Rest;
 }
 export interface DataFunc { name: string; file: string; object: string; func: number } // func: of the report, or -1
 export interface Advice { text: string; object: DataObject | null; func: number; file: string; line: number }
+// Of lines that were fetched and followed, the bytes that were used.
+export interface Use { lines: number; bytes: number }
 // Two references of threads to one line, either of which has invalidated it for the other.
 export interface Side { object: DataObject | null; place: string; writes: boolean; func: string; file: string; line: number }
 export interface Pair { same: boolean; invalidations: bigint; most: bigint; sides: [Side, Side] }
 export interface Data {
   files: string[]; events: { name: string; scale: number }[]; addresses: boolean; total: bigint[][];
+  line: number; oneIn: number; // bytes of a line; of so many fetched ones one was followed
   objects: DataObject[]; left: Rest; funcs: DataFunc[]; advice: Advice[]; pairs: Pair[]; serialized: boolean;
   byFunc: Map<number, Miss[]>; byLine: Map<string, Miss[]>; // by function of the report; by "file:line"
 }
@@ -63,6 +67,12 @@ function blocksOf(v: unknown): bigint[] | null {
   return n.length === BLOCKS.length ? n : bad();
 }
 
+function useOf(v: unknown): Use | null {
+  if (v === 0) return null;
+  const [lines, bytes] = text(v).split(" ").map(Number);
+  return lines! > 0 && bytes! >= 0 ? { lines: lines!, bytes: bytes! } : bad();
+}
+
 export function parse(json: string): Data {
   const raw = JSON.parse(json) as Record<string, unknown>;
   const strings = list(raw["strings"]).map(text), events = list(raw["events"]).map((e) => {
@@ -83,12 +93,12 @@ export function parse(json: string): Data {
   };
   const used = new Map<string, number>();
   const objects = list(raw["objects"]).map((o, id): DataObject => {
-    const [name, file, module, line, now, old, c, places, n, more, misses, m, moreMisses, blocks, oldBlocks] = list(o);
+    const [name, file, module, line, now, old, c, places, n, more, misses, m, moreMisses, blocks, oldBlocks, use, oldUse] = list(o);
     const names = [string(name) || "???", string(file), string(module)] as const, key = hash(names.join("\0")), again = used.get(key) ?? 0;
     used.set(key, again + 1);
     const object: DataObject = {
       id, key: again ? key + "-" + again : key, name: names[0], file: names[1], module: names[2], line: int(line),
-      blocks: [blocksOf(blocks), blocksOf(oldBlocks)], walk: [walk(now), walk(old)], counts: counts(c, events.length), places: [], misses: [], morePlaces: rest(n, more), moreMisses: rest(m, moreMisses),
+      blocks: [blocksOf(blocks), blocksOf(oldBlocks)], use: [useOf(use), useOf(oldUse)], walk: [walk(now), walk(old)], counts: counts(c, events.length), places: [], misses: [], morePlaces: rest(n, more), moreMisses: rest(m, moreMisses),
     };
     object.places = list(places).map((v) => row(object, v));
     object.misses = list(misses).map((v) => row(object, v));
@@ -110,10 +120,10 @@ export function parse(json: string): Data {
     const [object, place, writes, func, file, line] = list(v);
     return { object: objects[int(object)] ?? null, place: text(place), writes: writes === 1, func: text(func), file: text(file), line: int(line) };
   };
-  const [n, ...left] = list(raw["left"]);
+  const [n, ...left] = list(raw["left"]), [line, oneIn] = list(raw["use"]).map(int);
   return {
     files: list(raw["files"]).map(text), events, addresses: raw["addresses"] === 1, total: counts(raw["total"], events.length),
-    objects, left: rest(n, left), funcs, byFunc, byLine, serialized: raw["serialized"] === 1,
+    line: line ?? bad(), oneIn: oneIn ?? bad(), objects, left: rest(n, left), funcs, byFunc, byLine, serialized: raw["serialized"] === 1,
     pairs: list(raw["sharing"]).map((p): Pair => {
       const [same, invalidations, most, one, two] = list(p);
       return { same: same === 1, invalidations: big(invalidations), most: big(most), sides: [sideOf(one), sideOf(two)] };
@@ -151,6 +161,11 @@ export function weighed(data: Data): number[] {
 
 export function weight(data: Data, counts: bigint[][], side = 0): number {
   return weighed(data).reduce((sum, e) => sum + Number(counts[side]![e] ?? 0n), 0);
+}
+
+// "12.5": bytes of a line on average, to a tenth.
+export function used(u: Use): string {
+  return String(Math.round(u.bytes * 10 / u.lines) / 10);
 }
 
 // "stride 5,600, 99 %": the share is rounded down, as `quern annotate` does.

@@ -6,7 +6,7 @@ import type { Value } from "./core";
 import type { Name } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { BLOCKS, values, walked, weighed, weight } from "./data";
+import { BLOCKS, used, values, walked, weighed, weight } from "./data";
 import type { Data, DataObject, Miss, Pair, Rest, Side as Touch, Walk } from "./data";
 import { base, button, clip, h, number, percent } from "./element";
 import { regex } from "./pattern";
@@ -139,6 +139,7 @@ function keyOf(app: App, data: Data, id: string): (o: DataObject) => number | st
   const own = data.events.findIndex(({ name }) => name === app.eventName(app.event)), both = data.files.length > 1;
   const [e, side] = (id || (own < 0 ? "" : own + "." + (both ? Side.Difference : Side.New))).split(".").map(Number);
   if (id === "name") return (o) => o.name;
+  if (id === "use") return (o) => o.use[0] ? o.use[0].bytes / o.use[0].lines : -1;
   if (id.startsWith("block")) return (o) => Number(o.blocks[0]?.[Number(id.slice(5))] ?? -1n);
   if (data.events[e!] && side! <= Side.Difference) return (o) => {
     const v = values(o.counts, e!)[side!]!.approx;
@@ -200,10 +201,12 @@ class DataView implements Shown {
       return (down ? -c : c) || a.o.id - b.o.id;
     });
     const count = new Counts(app, data, data.total[0]!, "the program", true);
-    const blocks = data.objects.some((o) => o.blocks[0]) ? BLOCKS : [];
+    const blocks = data.objects.some((o) => o.blocks[0]) ? BLOCKS : [], lines = data.objects.some((o) => o.use[0]);
+    const use: Column[] = lines ? [{ id: "use", title: "Used", sort: "use",
+      tip: "of each " + data.line + " bytes that were fetched into D1, how many were used before they were evicted" + (data.oneIn > 1 ? ", by a sample of one line in " + data.oneIn : "") }] : [];
     const table = this.table = new Table({
       label: "Objects of the data", id: "quern-data", columns: lay(data, [...count.columns, ...blocks.map((title, i) =>
-        ({ id: "block" + i, title, sort: "block" + i }))], [{ id: "name", title: "Object", name: true, sort: "name" },
+        ({ id: "block" + i, title, sort: "block" + i })), ...use], [{ id: "name", title: "Object", name: true, sort: "name" },
         { id: "walk", title: "Walked", name: true, tip: "how the steps from one miss to the next go, and the share of which that is so" }]),
       sorted: id ? { id, descending: down } : null,
       onSort: (by) => app.set({ s: (by === id ? (down ? "+" : "-") : by === "name" ? "+" : "-") + by }, true),
@@ -213,9 +216,10 @@ class DataView implements Shown {
     await showRows(table, [...sorted.map(({ o }): Row => {
       const row = count.row(o.counts, String(o.id)), w = o.walk[0];
       const sizes = blocks.map((_, i) => o.blocks[0]?.[i]?.toLocaleString("en") ?? null);
-      return { cells: lay(data, [...row.cells, ...sizes], [objectNamed(app, o), w ? walkText(w) : null]),
-        of: lay(data, [...row.of, ...blocks.map((_, i) => o.blocks[0] ? ["blocks", i, 0, o.id].join(":") : "")], ["", ""]) };
-    }), ...(app.state.q ? [] : restRow(data, count, data.left, "objects with fewer misses", 1, blocks.length))]);
+      const bytes = use.map(() => o.use[0] ? used(o.use[0]) : null);
+      return { cells: lay(data, [...row.cells, ...sizes, ...bytes], [objectNamed(app, o), w ? walkText(w) : null]),
+        of: lay(data, [...row.of, ...blocks.map((_, i) => o.blocks[0] ? ["blocks", i, 0, o.id].join(":") : ""), ...use.map(() => "")], ["", ""]) };
+    }), ...(app.state.q ? [] : restRow(data, count, data.left, "objects with fewer misses", 1, blocks.length + use.length))]);
   }
 
   private map(app: App, data: Data, found: DataObject[], bar: HTMLElement): void {
@@ -268,6 +272,11 @@ class DataView implements Shown {
       const n = (i: number): HTMLElement => h("b", { "data-q": ["blocks", i, side, o.id].join(":") }, b![i]!.toLocaleString("en"));
       if (b) element.append(h("p", { class: "allocated" }, "Allocated" + (both ? side ? ", old" : ", new" : "") + ": ", n(0),
         b[0] === 1n ? " block of " : " blocks of ", n(1), " bytes, at most ", n(2), " at a time"));
+    }
+    for (const side of both ? [1, 0] : [0]) {
+      const u = o.use[side];
+      if (u) element.append(h("p", { class: "used" }, "Used of each line fetched" + (both ? side ? ", old" : ", new" : "") + ": ", h("b", {}, used(u)),
+        " of " + data.line + " bytes, by " + (data.oneIn > 1 ? "a sample of " : "") + u.lines.toLocaleString("en") + (u.lines === 1 ? " line" : " lines")));
     }
     const count = new Counts(app, data, data.total[0]!, "the program", false), total = new Table({ label: "Misses in it", id: "quern-data-total",
       columns: count.columns });

@@ -68,12 +68,12 @@ def check_data_table(browser):
     compare("said", texts(browser, "#quern-main .count")[0].split(",")[0], "3 objects", faults)
     walked = ["stride 4,160, 80 %", "pointer chase, 94 %", ""]
     none = ["", "", ""]
-    all_rows = [["static: matrixgrid"] + MATRIX + none + [walked[0]], [HEAP + "list.c:8, grid"] + LIST + ["20", "1,280", "1,152", walked[1]],
-                ["stack"] + STACK + none + [walked[2]]]
+    all_rows = [["static: matrixgrid"] + MATRIX + none + ["8", walked[0]], [HEAP + "list.c:8, grid"] + LIST + ["20", "1,280", "1,152", "", walked[1]],
+                ["stack"] + STACK + none + ["12.5", walked[2]]]
     compare("rows", rows(browser, "#quern-data"), all_rows, faults)
     compare("identities", browser.run("return [...document.querySelectorAll('#quern-data [data-q]')].map((e) => e.dataset.q).slice(0, 5)"),
             ["data:0:0:0", "data:1:0:0", "data:2:0:0", "data:3:0:0", "data:0:0:1"], faults)
-    for fragment, order in (("s=%2B0.0", [2, 1, 0]), ("s=-3.0", [0, 1, 2]), ("s=%2Bname", [1, 2, 0]), ("s=-name", [0, 2, 1]), ("e=DLmr", [0, 1, 2]), ("s=-block2", [1, 0, 2])):
+    for fragment, order in (("s=%2B0.0", [2, 1, 0]), ("s=-3.0", [0, 1, 2]), ("s=%2Bname", [1, 2, 0]), ("s=-name", [0, 2, 1]), ("e=DLmr", [0, 1, 2]), ("s=-block2", [1, 0, 2]), ("s=-use", [2, 0, 1])):
         browser.view("v=data&" + fragment)
         compare(fragment, rows(browser, "#quern-data"), [all_rows[i] for i in order], faults)
     for wanted, found in (("mat", [0]), ("MAT", []), ("!mat", [1, 2]), ("file:list", [1]), ("object:grid", [0, 1]), ("%2F%5Est.*k$%2F", [2])):
@@ -109,6 +109,7 @@ def check_data_object(browser):
     browser.view(link(browser, "static: matrix")[1:])
     compare("name", texts(browser, "#quern-main h2")[0], "static: matrix", faults)
     compare("misses", rows(browser, "#quern-data-total"), [MATRIX], faults)
+    compare("used", texts(browser, "#quern-main .used"), ["Used of each line fetched: 8 of 64 bytes, by a sample of 17 lines"], faults)
     compare("who", rows(browser, "#quern-data-misses"), [
         ["900", "90.0 %", "0", "0.00 %", "40", "80.0 %", "0", "0.00 %", "stride 4,160, 97 %", "grid.c:12", "by_columnsgrid.c, grid"],
         ["100", "10.0 %", "0", "0.00 %", "10", "20.0 %", "0", "0.00 %", "sequential, 100 %", "grid.c:14", "by_rowsgrid.c, grid"],

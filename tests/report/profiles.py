@@ -205,6 +205,9 @@ desc: Walk at: sequential\t99\t99\tstatic: matrix\tby_rows\t%s/grid.c:15
 desc: Walk at: pointer chase\t299\t299\theap: build (list.c:8) < main (grid.c:20)\tfind\t%s/list.c:30
 desc: Walk: stride 4160\t880\t1097\tstatic: matrix
 desc: Walk: pointer chase\t299\t318\theap: build (list.c:8) < main (grid.c:20)
+desc: Use sample: 64\t64
+desc: Use: 17\t136\tstatic: matrix\t???
+desc: Use: 2\t25\tstack\t???
 positions: instr line
 events: D1mr D1mw DLmr DLmw
 ob=/%s/grid
