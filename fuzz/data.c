@@ -65,6 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct quern_profile *p = quern_profile_read_mem((const char *)data, size, "fuzz", NULL, NULL);
     struct objects o;
     struct walks w;
+    struct lineuses use;
+    struct sharing shared;
     struct advices a;
 
     if (!p)
@@ -73,16 +75,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     objects_read(&o, p, "fuzz", NULL, NULL);
     check_totals(&o, p);
     ask(&o, &w);
-    advice_find(&a, &o, &w, p);
+    lineuse_read(&use, p);
+    sharing_read(&shared, p);
+    advice_find(&a, &o, &w, &use, &shared, p);
     for (size_t i = 0; i < a.count; i++)
-        if (!strstr(a.advice[i].text, " steps ") || a.advice[i].row->func == QUERN_NONE)
+        if (a.advice[i].row && a.advice[i].row->func == QUERN_NONE)
             abort();
+    for (size_t i = 0; i < use.count; i++)
+        free(lineuse_text(&use, &use.of[i]));
+    for (size_t i = 0; i < shared.count; i++)
+        free(sharing_text(&shared, &shared.pair[i]));
     advice_free(&a);
     objects_free(&o);
     objects_read(&o, p, "fuzz", p, "fuzz");
     check_base(&o);
     ask(&o, &w);
     objects_free(&o);
+    sharing_free(&shared);
+    lineuse_free(&use);
     walks_free(&w);
     quern_profile_free(p);
     return 0;

@@ -47,7 +47,7 @@ $(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/trace.c $(filter %.c,$(FUZZ_TRACE))
 
-FUZZ_DATA := $(addprefix cli/profiles/,objects.c advice.c fields.c lifetimes.c walks.c event.c \
+FUZZ_DATA := $(addprefix cli/profiles/,objects.c advice.c fields.c lifetimes.c lineuse.c sharing.c walks.c event.c \
                read.c remark.c) \
              $(addprefix cli/,base/util.c base/text.c base/nearest.c base/heap.c options/options.c \
                terminal/colour.c terminal/progress.c files/trust.c files/origin.c files/digest.c) \

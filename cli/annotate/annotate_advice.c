@@ -18,14 +18,17 @@ static void find(struct annotate *a, const struct quern_profile *data, const cha
 {
     struct objects o;
     struct advices all;
+    struct lineuses use;
     struct sharing shared;
 
     objects_read(&o, data, path, NULL, NULL);
     sharing_read(&shared, data);
-    advice_find(&all, &o, w, &shared, code);
+    lineuse_read(&use, data);
+    advice_find(&all, &o, w, &use, &shared, code);
     for (size_t i = 0; i < all.count; i++)
         options_add(&a->advice, xstrdup(all.advice[i].text));
     advice_free(&all);
+    lineuse_free(&use);
     sharing_free(&shared);
     objects_free(&o);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Advice on data that misses (advice.h). There are two kinds.
+// Advice on data that misses (advice.h). There are three kinds.
 //
 // *Stride*: a line that walks with a stride of many lines of the cache through much more than D1,
 // and misses most of an object so. What the sentence claims is in the profiles: the shares, the
@@ -15,6 +15,17 @@
 // - an object that is little larger than D1, or not known to be: it may miss for another reason;
 // - objects without an order: stacks, what is unknown;
 // - small shares, of the object or of the program.
+//
+// *Use*: an array of structures, walked in the order of memory, of which few bytes of each line are
+// used. The sentence says what is in the profiles, and that so many bytes fit into so many lines.
+// Not said
+//
+// - of a small sample, or small shares of the program;
+// - where the misses are not in a few members that have names: an array of numbers has none that
+//   could be kept apart, and an object without a type has no members;
+// - of irregular walks: what a hash table uses of a line lies where its order puts it;
+// - of strides of many lines, and of objects with advice on their stride: the order of loops first;
+// - of lines of which a quarter or more is used.
 //
 // *Sharing*: two fields of which different threads use one each, in one line. Not said
 //
@@ -44,6 +55,10 @@ enum {
     MOVED = 32,     // invalidations
     OF_ALL = 1000,  // and at most so many of the references
     TRUE_PART = 2,  // and true ones of the same fields less than half as many
+    LINES = 256,    // followed, of an object of whose lines
+    UNUSED = 4,     // at most a quarter is used
+    MEMBERS = 3,    // at most, that have ...
+    IN_THEM = 90,   // per cent of the object's misses
     LOOKED_AT = 16, // lines whose references are looked up: profiles in order have fewer
 };
 
@@ -54,6 +69,7 @@ struct machine {
 struct search {
     const struct objects *o;
     const struct walks *w;
+    const struct lineuses *use;
     const struct quern_profile *code;
     struct machine d1;
     int event[2], refs[2]; // D1mr, D1mw; of the code Dr, Dw
@@ -196,6 +212,162 @@ static void look_at(struct search *s, const struct objects_row *row, const quern
     };
 }
 
+// ---- Use ----
+
+// An object: its places, the lines that miss in it, and all of its D1 misses.
+struct extent {
+    const struct objects_row *row, *code, *end;
+    quern_count misses;
+};
+
+static quern_count misses_of(const struct search *s, const struct objects_row *row)
+{
+    const quern_count *counts = objects_counts(s->o, row, 0);
+
+    return counts[s->event[0]] + counts[s->event[1]];
+}
+
+static struct extent extent_from(const struct search *s, size_t first)
+{
+    const struct objects *o = s->o;
+    struct extent x = { &o->row[first], NULL, &o->row[first], 0 };
+
+    while (x.end < o->row + o->rows && x.end->object == x.row->object) {
+        if (x.end->func == QUERN_NONE)
+            x.misses += misses_of(s, x.end);
+        else if (!x.code)
+            x.code = x.end;
+        x.end++;
+    }
+    if (!x.code)
+        x.code = x.end;
+    return x;
+}
+
+static const struct objects_row *most_of(const struct search *s, const struct objects_row *row,
+                                         const struct objects_row *end,
+                                         const struct objects_row *const *but, size_t n)
+{
+    const struct objects_row *most = NULL;
+
+    for (; row < end; row++) {
+        bool taken = false;
+
+        for (size_t i = 0; i < n; i++)
+            taken |= but[i] == row;
+        if (!taken && (!most || misses_of(s, row) > misses_of(s, most)))
+            most = row;
+    }
+    return most;
+}
+
+// Whether a place is a member of the elements of an array, or of blocks: "nodes[].left",
+// "node.left"; not "m[]", "m[].x[]" or "(elsewhere)".
+static bool is_member(const struct field *f)
+{
+    const char *dot = f ? strrchr(f->path, '.') : NULL;
+
+    return dot && dot[1] && !strchr(dot, '[') && !strchr(f->path, '{');
+}
+
+// Whether a part is so many per cent of all.
+static bool is_part(quern_count part, quern_count all, int percent)
+{
+    return (__int128)part * 100 >= (__int128)all * percent;
+}
+
+// "a", "a and b", "a, b and c", to be freed: members that have most of the misses, which are added
+// to *in. NULL: there are no such.
+static char *members_of(const struct search *s, const struct extent *x, quern_count *in)
+{
+    const struct objects_row *row[MEMBERS];
+    char *text = NULL;
+    size_t n = 0;
+
+    for (*in = 0; n < MEMBERS && !is_part(*in, x->misses, IN_THEM); n++) {
+        row[n] = most_of(s, x->row, x->code, row, n);
+        if (!row[n] || misses_of(s, row[n]) <= 0 || !is_member(objects_field(s->o, row[n])))
+            return NULL;
+        *in += misses_of(s, row[n]);
+    }
+    if (!is_part(*in, x->misses, IN_THEM))
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        char *name = fields_name(objects_field(s->o, row[i]));
+        char *more = xasprintf("%s%s%s", text ? text : "",
+                               !i          ? ""
+                               : i + 1 < n ? ", "
+                                           : " and ",
+                               name);
+
+        free(text);
+        free(name);
+        text = more;
+    }
+    return text;
+}
+
+// In the order of memory, and through nearly all of what misses.
+static bool is_in_order(const struct search *s, const struct walk *w, quern_count misses)
+{
+    uint64_t stride;
+    bool one_by_one = w && strcmp(w->how, "sequential") == 0;
+
+    if (!w || w->count > INT64_MAX || !is_part((quern_count)w->count, misses, REGULAR))
+        return false;
+    stride = stride_of(w);
+    return one_by_one || strcmp(w->how, "backward") == 0 || (stride && stride / APART < s->d1.line);
+}
+
+static bool has_advice(const struct search *s, uint32_t object)
+{
+    for (size_t i = 0; i < s->to->count; i++)
+        if (s->to->advice[i].row && s->to->advice[i].row->object == object)
+            return true;
+    return false;
+}
+
+static void look_at_use(struct search *s, const struct extent *x)
+{
+    const struct lineuse *u = lineuse_find(s->use, s->o->p, x->row->object);
+    const char *object = objects_name(s->o, x->row->object);
+    quern_count all = s->o->total[s->event[0]] + s->o->total[s->event[1]], in;
+    char lines[80], *members, *average;
+
+    if (!u || u->lines < LINES || u->bytes * UNUSED > u->lines * s->use->line || x->misses <= 0 ||
+        x->misses > all || !is_part(x->misses, all, 100 / OF_PROGRAM) || x->code == x->end ||
+        has_advice(s, x->row->object) || !has_order(object) ||
+        !is_in_order(s, walks_of_object(s->w, object), x->misses) ||
+        !(members = members_of(s, x, &in)))
+        return;
+    average = lineuse_average(u);
+    event_commas(lines, u->lines, 1);
+    s->to->advice = xrealloc(s->to->advice, (s->to->count + 1) * sizeof(*s->to->advice));
+    s->to->advice[s->to->count++] = (struct advice){
+        .text = xasprintf(
+            "%s of %llu bytes of each line fetched for %s are used, by %s%s lines; %u %% of its D1 "
+            "misses, which are %u %% of the program's, are in %s: kept apart from the rest, what "
+            "is used of %llu lines would fit into one.",
+            average, (unsigned long long)s->use->line, object,
+            s->use->one_in > 1 ? "a sample of " : "", lines, percent_of(in, x->misses),
+            percent_of(x->misses, all), members,
+            (unsigned long long)(s->use->line * u->lines / u->bytes)),
+        .row = most_of(s, x->code, x->end, NULL, 0),
+    };
+    free(average);
+    free(members);
+}
+
+static void find_use(struct search *s)
+{
+    for (size_t i = 0; i < s->o->rows;) {
+        struct extent x = extent_from(s, i);
+
+        look_at_use(s, &x);
+        i += (size_t)(x.end - x.row);
+    }
+}
+
 // ---- Sharing ----
 
 static bool is_same_field(const struct sharing_side *a, const struct sharing_side *b)
@@ -291,9 +463,10 @@ static int by_weight(const void *x, const void *y)
 }
 
 void advice_find(struct advices *a, const struct objects *o, const struct walks *w,
-                 const struct sharing *shared, const struct quern_profile *code)
+                 const struct lineuses *use, const struct sharing *shared,
+                 const struct quern_profile *code)
 {
-    struct search s = { .o = o, .w = w, .code = code, .to = a };
+    struct search s = { .o = o, .w = w, .use = use, .code = code, .to = a };
     quern_count *of_object;
 
     *a = (struct advices){ 0 };
@@ -321,6 +494,7 @@ void advice_find(struct advices *a, const struct objects *o, const struct walks 
     sorting = o;
     if (a->count)
         qsort(a->advice, a->count, sizeof(*a->advice), by_weight);
+    find_use(&s);
     for (size_t i = 0; i < shared->count; i++)
         look_at_pair(&s, shared, &shared->pair[i]);
 }

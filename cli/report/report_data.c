@@ -382,7 +382,7 @@ static void put_advice(struct put *t, const struct group *group, size_t n)
 {
     struct advices a;
 
-    advice_find(&a, &t->o, &t->walks[0], &t->sharing, t->r->side[0].p);
+    advice_find(&a, &t->o, &t->walks[0], &t->use[0], &t->sharing, t->r->side[0].p);
     fputs(",\n\"advice\":[", t->f);
     for (size_t i = 0; i < a.count; i++) {
         const struct objects_row *row = a.advice[i].row;
