@@ -118,6 +118,12 @@ void mappings_stack(u64 low, u64 sp, u64 end)
     put(NULL, &regions, sp, end, program);
 }
 
+// In the mapping of a stack, at most so much is above it, beside the program's thread-local
+// variables: those of libraries, and the C library's data.
+#define STACK_ABOVE 0x10000u
+
+// A stack with more above it is a piece of something else, and stays that: of what is below it,
+// nobody knows where it ends. Threads of Go have theirs in its heap.
 void mappings_thread_stack(struct thread *t, u64 sp)
 {
     struct ranges_range in;
@@ -128,7 +134,7 @@ void mappings_thread_stack(struct thread *t, u64 sp)
     objtable_lock();
     known = ranges_now(&regions, sp - 1, &in);
     objtable_unlock();
-    if (known && in.object != stack)
+    if (known && in.object != stack && in.end - sp <= STACK_ABOVE + statics_tls_bytes())
         put(t, &regions, in.start, in.end, stack);
 }
 

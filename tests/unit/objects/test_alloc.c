@@ -520,6 +520,12 @@ static void mappings(void **state)
     assert_int_equal(map(0xc7efc8), OF(TLS));
     assert_int_equal(map(0xc7f8ff), OF(TLS));
     assert_int_equal(map(0xc7f900), OF(STACK));
+    // a stack inside of a mapping is none: 64 KiB are above it, and 256 bytes of variables
+    mappings_anonymous(&main_thread, 0xe00000, 0xe80000);
+    mappings_thread_stack(&main_thread, 0xe80000 - 0x10000 - 0x101);
+    assert_int_equal(map(0xe00000), site);
+    mappings_thread_stack(&main_thread, 0xe80000 - 0x10000 - 0x100);
+    assert_int_equal(map(0xe00000), OF(STACK));
     mappings_tls(&main_thread, 0xd00000); // nothing is mapped there
     assert_int_equal(map(0xcfffff), 0);
     close(fd);
