@@ -506,7 +506,7 @@ enum spool_data_kind {
 };
 
 #define SPOOL_DATA_CALLERS_MAX 8u
-#define SPOOL_DATA_USE         64u // by default; at most SPOOL_DATA_USE_MAX
+#define SPOOL_DATA_USE         128u // by default; at most SPOOL_DATA_USE_MAX
 #define SPOOL_DATA_USE_MAX     1000000u
 
 // What misses are counted for. Never changed once written, but for the counts of blocks. Texts are

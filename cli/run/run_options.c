@@ -310,7 +310,7 @@ static const struct option rows[] = {
       OPTION_NUMBER, FIELD(data_callers), .min = 1, .max = SPOOL_DATA_CALLERS_MAX },
     { "--data-use", "=N",
       "of N lines that the first-level cache fetches, follow one, to tell how many of its bytes "
-      "are used; 0: none [64]", OPTION_CALL, .call = data_use, .max = SPOOL_DATA_USE_MAX },
+      "are used; 0: none [128]", OPTION_CALL, .call = data_use, .max = SPOOL_DATA_USE_MAX },
     { "--data-alloc", "=FUNCTION:SIZE[:COUNT]",
       "a function of the program (the name of its symbol; * at the end) that returns a block; its "
       "size is argument SIZE, or the product of two",

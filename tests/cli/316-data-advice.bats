@@ -321,7 +321,7 @@ END
         quern annotate --auto=no data.out.*
         sed -n '/^-- Advice/,$p' <<< "$output" | tail -n +3
     }
-    [[ "$(said)" == "8 of 64 bytes of each line fetched for static: nodes are used, by a sample of 2,"*" lines; "*" are in nodes[].key: kept apart from the rest, what is used of 8 lines would fit into one." ]]
+    [[ "$(said)" == "8 of 64 bytes of each line fetched for static: nodes are used, by a sample of 1,"*" lines; "*" are in nodes[].key: kept apart from the rest, what is used of 8 lines would fit into one." ]]
     same "$(said 1)" ""
     same "$(said 1 2)" ""
     same "$(said 1 2 3)" ""
