@@ -184,6 +184,7 @@ static uint64_t data(struct core *c, const struct core_ref *r, uint64_t t)
         uint64_t from = units_buffer_free(&c->l1_buffers, c->m->l1_buffers, t);
 
         there = max(there, data_arrival(c, from, (enum core_level)r->level));
+        there = units_first(&c->set[line % CORE_SETS], 1, there, c->m->set_line);
         units_buffer_take(&c->l1_buffers, from, there);
         if (r->writes) // and will be written back
             units_path(&c->l2, c->m->l2_line, there);
@@ -434,10 +435,12 @@ static struct core_store *store_of(struct core *c, uint64_t word)
     return &c->store[word % CORE_LINES];
 }
 
-// Whether the load's result is renamed to the store's data.
-static bool renamed(const struct core *c, const struct core_op *load, const struct core_store *s)
+// Whether the load's result is renamed to the store's data, which begins at the same byte: in a
+// general register.
+static bool renamed(const struct core *c, const struct core_op *load, const struct core_ref *r,
+                    const struct core_store *s)
 {
-    if (!load->place || !s->place)
+    if (!load->place || !s->place || (load->flags & CORE_F_VECTOR) || s->from != r->addr % 8)
         return false;
     return c->m->any_base ||
            (c->m->same_place && s->place == load->place && s->offset == load->offset);
@@ -453,23 +456,28 @@ static bool forwarded(struct core *c, const struct flow *f, const struct core_re
         return false;
     if (s->size < r->size)
         *there = max(*there, s->committed + c->m->forward_fail);
-    else if (renamed(c, f->op, s))
+    else if (renamed(c, f->op, r, s))
         *there = max(s->data, f->start);
     else
         *there = max(t + c->m->cost[CORE_C_LOAD].latency, s->data + c->m->forward);
     return true;
 }
 
+// Vectors take as much longer as L1 takes for them, wherever they come from.
 static void load(struct core *c, struct flow *f, const struct core_ref *r)
 {
-    uint64_t at = issue(c, CORE_C_LOAD, f->addresses, UINT16_MAX);
+    uint32_t class = f->op->flags & CORE_F_VECTOR ? CORE_C_LOAD_VECTOR : CORE_C_LOAD;
+    uint64_t at = issue(c, class, f->addresses, UINT16_MAX);
     uint64_t known = translated(c, at, r->translation), there = data(c, r, known);
+    uint64_t memory;
     bool waits = !forwarded(c, f, r, at, &there);
 
     if (crosses(r)) {
-        issue(c, CORE_C_LOAD, at + 1, UINT16_MAX);
+        issue(c, class, at + 1, UINT16_MAX);
         there++;
     }
+    memory = waits ? there - known - c->m->cost[CORE_C_LOAD].latency : 0;
+    there += c->m->cost[class].latency - c->m->cost[CORE_C_LOAD].latency;
     if (!f->issued)
         f->issued = at;
     if (there < f->loaded)
@@ -477,7 +485,7 @@ static void load(struct core *c, struct flow *f, const struct core_ref *r)
     f->loaded = there;
     f->slack = at - f->start;
     f->translation = waits ? known - at : 0;
-    f->memory = waits ? there - known - c->m->cost[CORE_C_LOAD].latency : 0;
+    f->memory = memory;
 }
 
 static void compute(struct core *c, struct flow *f)
@@ -506,6 +514,7 @@ static void remember(struct core *c, const struct flow *f, const struct core_ref
         s->data = at;
         s->committed = c->committed;
         s->size = (uint16_t)(r->size - i);
+        s->from = i == 0 ? r->addr % 8 : FROM_BEFORE;
         s->place = f->op->place;
         s->offset = f->op->offset;
     }
@@ -649,14 +658,16 @@ static bool has_target(struct core *c, uint32_t pc)
     return units_known(c->target, c->m->targets / UNITS_WAYS, pc + 1, mixed(pc));
 }
 
-// A taken branch that was foreseen: cycles until the front end goes on at its target.
-static uint32_t until_target(struct core *c, const struct flow *f)
+// A taken branch that was foreseen: cycles until the front end goes on at its target. *again: it
+// can in the same one.
+static uint32_t until_target(struct core *c, const struct flow *f, bool *again)
 {
     const struct core_machine *m = c->m;
     uint32_t pc = (uint32_t)f->e->pc, cycles = m->taken;
     bool near = units_known(c->near, m->near_targets / UNITS_WAYS, pc + 1, mixed(pc));
     bool known = has_target(c, pc);
 
+    *again = near && known && !(f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN));
     if (f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN))
         cycles += m->indirect;
     if (!known && !(f->op->flags & CORE_F_RETURN))
@@ -671,16 +682,48 @@ void core_learn_branch(struct core *c, uint32_t pc)
     has_target(c, pc);
 }
 
+// The target of the indirect branch before it is pc: another one than the last time?
+static void reached(struct core *c, uint64_t pc)
+{
+    uint32_t *last = &c->last_target[mixed((uint32_t)c->from) % CORE_LINES];
+
+    if (c->came == CORE_F_RETURN || *last != (uint32_t)pc) {
+        c->front += c->m->varied;
+        c->front_used = c->front_bytes = 0;
+    }
+    if (c->came != CORE_F_RETURN)
+        *last = (uint32_t)pc;
+    c->came = 0;
+}
+
+// The front end goes on at the target: in the same cycle, if not so many blocks were before it.
+static void taken(struct core *c, const struct flow *f)
+{
+    bool again;
+    uint32_t cycles = until_target(c, f, &again);
+
+    c->from = f->e->pc;
+    c->came = f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN);
+    if (c->block_cycle != c->front) {
+        c->block_cycle = c->front;
+        c->blocks = 0;
+    }
+    c->front_bytes = 0;
+    if (again && ++c->blocks < c->m->blocks)
+        return;
+    c->front += cycles;
+    c->front_used = 0;
+}
+
 static void branch(struct core *c, const struct flow *f)
 {
     const struct core_exec *e = f->e;
 
-    if (e->taken) {
-        c->front += until_target(c, f);
-        c->front_used = c->front_bytes = 0;
-    }
+    if (e->taken)
+        taken(c, f);
     if (!e->mispredicted)
         return;
+    c->came = 0;
     c->front = max(c->front, f->done + c->m->resteer);
     c->front_used = c->front_bytes = 0;
     c->resteered = c->front;
@@ -711,6 +754,8 @@ void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAU
     struct flow f;
 
     flow_begin(&f, c, e);
+    if (c->came)
+        reached(c, e->pc);
     front(c, &f);
     allocate(c, &f);
     execute(c, &f);

@@ -55,6 +55,7 @@ enum core_flag {
     CORE_F_256 = 1u << 9,    // vectors of 256 bits
     CORE_F_512 = 1u << 10,
     CORE_F_INDIRECT = 1u << 11, // a jump or call by register or memory
+    CORE_F_VECTOR = 1u << 12,   // loads to vectors
 };
 #define CORE_SHAPES 32u // of the first five
 
@@ -69,7 +70,8 @@ struct core_op {
     uint8_t class; // enum core_class, of what it computes
     uint8_t bytes; // of code
     uint8_t sources, results, addresses;
-    uint8_t place;  // of its memory operand: base register plus one; 0: none, or with an index
+    // Of its memory operand: base register plus one; 0: none, or with an index. push and pop: rsp.
+    uint8_t place;
     int32_t offset; // from the base
     uint8_t source[CORE_SOURCES], result[CORE_RESULTS];
     uint8_t address[CORE_ADDRESSES]; // registers of addresses
@@ -101,14 +103,16 @@ enum {
     CORE_QUEUE = 256,  // entries of the rings of loads, stores and the front end
     CORE_ROB = 1024,   // of the reorder buffer
     CORE_AHEAD = 64,   // of the lines of code
+    CORE_SETS = 64,    // of L1, by the place in a page
     CORE_LINES = 1024, // lines on their way, and stores that have not been committed, by address
 };
 
+#define FROM_BEFORE 8u
 struct core_store {
     uint64_t addr, data, committed; // in words of 8 bytes; cycles
     int32_t offset;
-    uint16_t size;
-    uint8_t place;
+    uint16_t size;       // from addr on
+    uint8_t place, from; // its first byte in the word; FROM_BEFORE: in a word before
 };
 
 struct core {
@@ -121,7 +125,12 @@ struct core {
     // The front end: the cycle, and what it has delivered in it.
     uint64_t front, resteered;
     uint64_t line, fetched; // of the latest instruction's first byte, of its last
-    uint32_t front_used, front_bytes;
+    uint32_t front_used, front_bytes, blocks;
+    uint64_t block_cycle; // in which there were so many
+    // Of an indirect branch that was the last instruction: its address, and its flag; 0: it was
+    // none, or its target is not waited for. Targets, their low halves, by a hash of the address.
+    uint64_t from;
+    uint32_t came, last_target[CORE_LINES];
     bool decoding;
     uint64_t asked[CORE_AHEAD], lines;
     uint32_t cached[CORE_ROB];
@@ -149,6 +158,7 @@ struct core {
     struct {
         uint64_t line, ready;
     } on_way[CORE_LINES];
+    uint64_t set[CORE_SETS]; // of L1: when it takes another line
     struct core_store store[CORE_LINES];
     uint64_t committed, last; // cycles: of the latest commit, of the latest reference
     uint32_t commits;

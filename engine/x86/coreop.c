@@ -395,6 +395,8 @@ static u16 flags_of(const struct core_op *op, const struct decoded *d, const str
         flags |= CORE_F_SERIAL;
     if (moves_whole(op, d))
         flags |= CORE_F_MOVE;
+    if (d->vector && (flags & CORE_F_LOAD))
+        flags |= CORE_F_VECTOR;
     if (d->widest == 512)
         flags |= CORE_F_512;
     else if (d->widest == 256)
@@ -433,6 +435,9 @@ static void add_place(struct core_op *op, const struct decoded *d, const struct 
 {
     const ZydisDecodedOperandMem *m;
 
+    // Relative to rsp at the time, whatever it is.
+    if (d->stack && d->memory && d->memory->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+        op->place = R_RSP + 1;
     if (!d->memory || d->stack || d->memory->mem.index != ZYDIS_REGISTER_NONE ||
         d->memory->mem.segment == ZYDIS_REGISTER_FS || d->memory->mem.segment == ZYDIS_REGISTER_GS)
         return;

@@ -101,6 +101,15 @@ static void forget_sum(void)
     memset(sum, 0, sizeof(sum));
 }
 
+static uint64_t all(void)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < CORE_CAUSES; i++)
+        n += sum[i];
+    return n;
+}
+
 static void expect(uint64_t base, uint64_t front, uint64_t bad, uint64_t mem, uint64_t tlb,
                    uint64_t units)
 {
@@ -387,6 +396,58 @@ static void test_forwarding(void **state)
     expect(200, 0, 0, 0, 0, 100 * (14 * 4 - 2));
     through_memory(8, 8, 8, 8); // the same expression: the store's port alone, one in a cycle
     expect(200, 0, 0, 0, 0, 100 * 2);
+    through_memory(8, 8, 8, 4); // the first half of them
+    expect(200, 0, 0, 0, 0, 100 * 2);
+}
+
+// What is renamed begins where the store does, and is for a general register. A vector's load takes
+// two cycles more, here from the store, 5 and 2, as from L1.
+static void test_renaming(void **state)
+{
+    struct core_op to = { .class = CORE_C_NONE, .flags = CORE_F_STORE, .place = 8, .bytes = 4 };
+    struct core_op from = { .class = CORE_C_NONE, .flags = CORE_F_LOAD, .place = 8, .bytes = 4 };
+    struct core_machine m = machine;
+
+    (void)state;
+    m.any_base = 1;
+    m.cost[CORE_C_LOAD_VECTOR] = m.cost[CORE_C_LOAD];
+    m.cost[CORE_C_LOAD_VECTOR].latency += 2;
+    to.sources = to.source[0] = from.results = from.result[0] = 1;
+    for (uint32_t k = 0; k < 3; k++) {
+        static const uint64_t cycles[] = { 1, 5, 7 };
+
+        from.flags = k == 2 ? CORE_F_LOAD | CORE_F_VECTOR : CORE_F_LOAD;
+        begin_with(&m);
+        for (uint64_t i = 0; i < 200; i++) {
+            if (i == 100)
+                forget_sum();
+            refer(to, (struct core_ref){ .addr = 0x8000, .size = 8, .writes = true });
+            refer(from,
+                  (struct core_ref){ .addr = 0x8000 + 4 * (k == 1), .size = 4, .reads = true });
+        }
+        assert_int_equal(all(), 100 * 4 * cycles[k]);
+    }
+}
+
+// Lines of L2 that do not wait for each other, one in two cycles; of one set of L1 one in six.
+static void test_sets(void **state)
+{
+    struct core_op from = { .class = CORE_C_NONE, .flags = CORE_F_LOAD, .bytes = 4 };
+    struct core_machine m = machine;
+
+    (void)state;
+    m.set_line = 6;
+    m.l1_buffers = 64;
+    for (uint64_t step = 64; step <= 4096; step *= 64) {
+        begin_with(&m);
+        for (uint64_t i = 0; i < 200; i++) {
+            if (i == 100)
+                forget_sum();
+            refer(from, (struct core_ref){
+                            .addr = i * step, .size = 8, .level = CORE_AT_L2, .reads = true });
+        }
+        assert_int_equal(all(), 100 * 4 * (step == 64 ? 2 : 6));
+    }
 }
 
 // Stores that L1 takes one by one, and whose lines are far: the store queue is full.
@@ -427,15 +488,6 @@ static void groups(int others)
         for (int k = 0; k < others; k++)
             execute(alone(CORE_C_NONE));
     }
-}
-
-static uint64_t all(void)
-{
-    uint64_t n = 0;
-
-    for (int i = 0; i < CORE_CAUSES; i++)
-        n += sum[i];
-    return n;
 }
 
 static void test_window(void **state)
@@ -567,6 +619,55 @@ static void test_near_targets(void **state)
     assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_INDIRECT, 8), 4 * 400);
     assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_INDIRECT, 9), 6 * 400);
     assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_RETURN, 8), 4 * 400);
+}
+
+// Two near targets in a cycle: the 100 branches take 50. One that is not near is the cycle's last;
+// of nine in turn none is: 100 cycles. An indirect jump and a return end theirs.
+static void test_blocks(void **state)
+{
+    struct core_machine m = machine;
+
+    (void)state;
+    m.near_targets = 8;
+    m.blocks = 2;
+    m.cost[CORE_C_JUMP].group[0].ports = P(0) | P(1);
+    assert_int_equal(jumps_of(&m, CORE_F_BRANCH, 8), 200);
+    assert_int_equal(jumps_of(&m, CORE_F_BRANCH, 9), 400);
+    assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_INDIRECT, 8), 400);
+    assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_RETURN, 8), 400);
+}
+
+// An indirect jump that goes to places in turn: to another one than the last time it takes two
+// cycles more. Of the 200 branches every second one is it: 100 cycles, and 200 more; a return as
+// well, wherever it goes.
+static void test_varied(void **state)
+{
+    static const uint16_t flag[] = { CORE_F_INDIRECT, CORE_F_INDIRECT, CORE_F_RETURN };
+    static const uint64_t places[] = { 1, 2, 1 }, expected[] = { 200 * 4, 400 * 4, 400 * 4 };
+    struct core_machine m = machine;
+
+    (void)state;
+    m.varied = 2;
+    for (uint32_t k = 0; k < 3; k++) {
+        struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 2 };
+        struct core_op goes = jump;
+        struct core_exec e = { .op = &jump, .taken = true };
+
+        goes.flags |= flag[k];
+        begin_with(&m);
+        for (uint64_t i = 0; i < 300; i++) {
+            if (i == 100)
+                forget_sum();
+            e.op = &goes;
+            e.pc = 0x1000;
+            run(&e);
+            e.op = &jump;
+            e.pc = 0x1010 + i % places[k] * 2;
+            run(&e);
+            if (i == 199)
+                assert_int_equal(all(), expected[k]);
+        }
+    }
 }
 
 static void test_far_code(void **state)
@@ -715,6 +816,8 @@ int main(void)
         cmocka_unit_test(test_window),       cmocka_unit_test(test_scheduler),
         cmocka_unit_test(test_mispredicted), cmocka_unit_test(test_decoding),
         cmocka_unit_test(test_taken),        cmocka_unit_test(test_near_targets),
+        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_varied),
+        cmocka_unit_test(test_renaming),     cmocka_unit_test(test_sets),
         cmocka_unit_test(test_far_code),     cmocka_unit_test(test_fetched_again),
         cmocka_unit_test(test_learning),     cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_cycles),
