@@ -41,3 +41,24 @@ CHECKS += check-bench-machine
 .PHONY: check-bench-machine
 check-bench-machine: $(BENCH_MACHINE_DIR)/timer
 	@tests/machine/native $(BENCH_MACHINE_DIR)/timer $(BUILD)/tests/machine
+
+# ---- Loops, each limited by one thing of the core ----
+
+# The beginnings of names of loops (all). BENCH_MODEL as above; of BENCH_RUNS each (3) the least.
+BENCH_MICRO ?=
+
+BENCH_MICRO_SRCS := $(sort $(wildcard bench/machine/micro/*.c))
+$(BENCH_MACHINE_DIR)/micro: $(BENCH_MICRO_SRCS) bench/machine/micro/micro.h $(FLAGS_STAMP)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -mno-red-zone -D_GNU_SOURCE $(WARNINGS) $(WERROR_FLAG) -o $@ $(BENCH_MICRO_SRCS)
+
+.PHONY: bench-machine-micro
+bench-machine-micro: all $(BENCH_MACHINE_DIR)/micro
+	@BENCH_RUNS='$(if $(filter file,$(origin BENCH_RUNS)),3,$(BENCH_RUNS))' BENCH_MODEL='$(BENCH_MODEL)' \
+	    bench/machine/micro/table $(BENCH_MACHINE_DIR)/micro $(BUILD)/bin/quern $(BENCH_MICRO)
+
+CHECKS += check-bench-micro
+.PHONY: check-bench-micro
+check-bench-micro: all $(BENCH_MACHINE_DIR)/micro
+	@tests/machine/micro $(BENCH_MACHINE_DIR)/micro $(BUILD)/bin/quern
