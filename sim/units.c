@@ -3,17 +3,25 @@
 // What a core's micro-ops and lines take for a time (units.h).
 #include "sim/units.h"
 
+// A long queue, as of a string instruction that clears much, is not searched from its beginning: in
+// 128 MiB that were cleared this took four fifths of the time, 5 microseconds for each line.
 uint64_t units_path(struct units_path *p, uint32_t every, uint64_t t)
 {
-    for (uint64_t slot = t / every;; slot++) {
-        uint64_t *e = &p->taken[slot % UNITS_LINES];
+    uint64_t slot = t / every, first = slot;
 
-        if (*e < slot + 1)
-            *e = slot + 1;
-        else if (*e == slot + 1)
-            continue;
-        return slot * every > t ? slot * every : t;
+    if (slot >= p->queue && slot < p->queue_end) {
+        first = p->queue;
+        slot = p->queue_end;
     }
+    for (; p->taken[slot % UNITS_LINES] == slot + 1; slot++)
+        ;
+    if (p->taken[slot % UNITS_LINES] < slot + 1)
+        p->taken[slot % UNITS_LINES] = slot + 1;
+    if (slot - first >= UNITS_QUEUE) {
+        p->queue = first;
+        p->queue_end = slot + 1;
+    }
+    return slot * every > t ? slot * every : t;
 }
 
 // How many in this list are later than t; *last: the slot of the last of them, or 0.

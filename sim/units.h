@@ -14,6 +14,7 @@
 
 #define UNITS_CYCLES  16384u // of the ring of ports: far more than those of a full reorder buffer
 #define UNITS_LINES   4096u  // of the ring of a path
+#define UNITS_QUEUE   16u    // slots that are worth noting as taken
 #define UNITS_BUFFERS 128u
 
 // Ports: each takes one micro-op in a cycle. The cycle, and the set of ports that are taken in it.
@@ -45,6 +46,7 @@ static inline uint64_t units_port(struct units_ports *p, uint64_t t, uint32_t se
 // A path on which a line takes `every` cycles.
 struct units_path {
     uint64_t taken[UNITS_LINES];
+    uint64_t queue, queue_end; // these slots are known to be taken
 };
 // When a line that is requested at t begins.
 uint64_t units_path(struct units_path *p, uint32_t every, uint64_t t);

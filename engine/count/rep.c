@@ -15,7 +15,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
 
-#define PULSE (1ul << 24) // references; a second takes more than three times as many
+#define PULSE (1ul << 16) // references; with a core that is timed one may take 10 microseconds
 #define REACH (1ul << 57) // elements: client memory has no more
 
 // One execution.

@@ -44,6 +44,22 @@ static void test_path(void **state)
     assert_int_equal(units_path(&p, 4, 5), 20);
 }
 
+// More lines wait than the ring has slots: each still takes its own cycles. Some are requested when
+// the path is free, and in the middle of the queue.
+static void test_queue(void **state)
+{
+    static struct units_path p;
+    const uint64_t lines = 5 * UNITS_LINES;
+
+    (void)state;
+    assert_int_equal(units_path(&p, 4, 4 * 2000), 4 * 2000);
+    for (uint64_t i = 0; i < lines; i++)
+        assert_int_equal(units_path(&p, 4, 1000), 4 * (250 + i + (i >= 1750)));
+    assert_int_equal(units_path(&p, 4, 4 * 300 + 1), 4 * (250 + lines + 1));
+    assert_int_equal(units_path(&p, 4, 4 * (250 + lines + 9)), 4 * (250 + lines + 9));
+    assert_int_equal(units_path(&p, 4, 1000), 4 * (250 + lines + 2));
+}
+
 static void test_buffers(void **state)
 {
     static struct units_buffers b;
@@ -133,9 +149,13 @@ static void test_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ports),   cmocka_unit_test(test_path),
-        cmocka_unit_test(test_buffers), cmocka_unit_test(test_buffers_replaced),
-        cmocka_unit_test(test_first),   cmocka_unit_test(test_known),
+        cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_path),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_buffers_replaced),
+        cmocka_unit_test(test_first),
+        cmocka_unit_test(test_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
