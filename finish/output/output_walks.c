@@ -142,14 +142,19 @@ static const char *text_of(struct quern_profile *p, uint32_t string)
     return text ? text : "???";
 }
 
-// The line of n parts of one place, or of one object.
-static int put(const struct output_walks *w, struct quern_profile *p, const struct part *part,
-               size_t n, bool of_object)
+// A line of the profile, and the steps of all of its parts.
+struct walk_line {
+    uint64_t steps;
+    char *text; // owned
+};
+
+// The line of n parts of one place, or of one object; no text if they are too few steps.
+static struct walk_line line_of(const struct output_walks *w, struct quern_profile *p,
+                                const struct part *part, size_t n, bool of_object)
 {
     const struct part *most = part;
     char *kind, *line;
     uint64_t steps = 0;
-    int rc;
 
     for (size_t i = 0; i < n; i++) {
         steps += part[i].steps;
@@ -157,7 +162,7 @@ static int put(const struct output_walks *w, struct quern_profile *p, const stru
             most = &part[i];
     }
     if (steps < w->steps / OUTPUT_WALKS_LEAST)
-        return 0;
+        return (struct walk_line){ 0, NULL };
     kind = kind_text(most);
     line = xasprintf("%s\t%llu\t%llu\t%s", kind, (unsigned long long)most->steps,
                      (unsigned long long)steps,
@@ -170,26 +175,46 @@ static int put(const struct output_walks *w, struct quern_profile *p, const stru
         free(line);
         line = more;
     }
-    rc = quern_profile_add_desc(p, of_object ? "Walk" : "Walk at", line);
-    free(line);
     free(kind);
-    return rc;
+    return (struct walk_line){ steps, line };
+}
+
+// The most steps first; then by text, as numbers of functions are in the order in which their
+// blocks were translated, which is not the same in every mode.
+static int by_steps(const void *x, const void *y)
+{
+    const struct walk_line *a = x, *b = y;
+    int rc = order(b->steps, a->steps);
+
+    return rc ? rc : strcmp(a->text, b->text);
 }
 
 static int put_all(struct output_walks *w, struct quern_profile *p, bool of_objects)
 {
+    struct walk_line *line;
+    size_t n, lines = 0;
     int rc = 0;
-    size_t n;
 
     if (of_objects)
         for (size_t i = 0; i < w->parts; i++)
             w->part[i].at = (struct quern_site){ 0 };
     fold(w);
-    for (size_t i = 0; i < w->parts && !rc; i += n) {
+    if (!w->parts)
+        return 0;
+    line = xmalloc(w->parts * sizeof(*line));
+    for (size_t i = 0; i < w->parts; i += n) {
         for (n = 1; i + n < w->parts && compare_places(&w->part[i], &w->part[i + n]) == 0; n++)
             ;
-        rc = put(w, p, &w->part[i], n, of_objects);
+        line[lines] = line_of(w, p, &w->part[i], n, of_objects);
+        lines += line[lines].text != NULL;
     }
+    qsort(line, lines, sizeof(*line), by_steps);
+    for (size_t i = 0; i < lines; i++) {
+        if (!rc)
+            rc = quern_profile_add_desc(p, of_objects ? "Walk" : "Walk at", line[i].text);
+        free(line[i].text);
+    }
+    free(line);
     return rc;
 }
 
