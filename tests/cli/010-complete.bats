@@ -107,7 +107,7 @@ zen5"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 70 ]
+    [ "$(wc -l <<< "$output")" = 71 ]
 }
 
 @test "choices, where = separates words and where it does not" {
