@@ -62,7 +62,7 @@ check-built: all $(or $(T),$(CHECKS))
 # JOBS how many are run at a time.
 # The longest go first, so none runs alone at the end.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n : 4)))
-LONGEST := check-state check-report check-cli check-guest check-compilers check-control check-calls
+LONGEST := check-state check-report check-cli check-guest check-cli-counts check-compilers check-calls check-control
 in_order = $(foreach c,$(LONGEST),$(filter $(c),$(CHECKS))) $(filter-out $(LONGEST),$(CHECKS))
 check-now:
 	+@MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/check -j $(JOBS) $(if $(TIMEOUT),-t $(TIMEOUT)) \
