@@ -210,9 +210,9 @@ static void make_enter(struct x86 *a)
     x86_ret(a);
 }
 
-// Adds what the frame has cost to the counters from number r10 on. `anew`: it costs nothing then, so
-// that a replay that is repeated after a SIGKILL adds nothing a second time. (A handler's frame still
-// needs its totals, to go back to them.)
+// Adds what the frame has cost to the counters from number r10 on. `anew`: it costs nothing then,
+// so that a replay that is repeated after a SIGKILL adds nothing a second time. (A handler's frame
+// still needs its totals, to go back to them.)
 static void end_frame(struct x86 *a, bool anew)
 {
     x86_lea(a, R10, MEM_X(R_RDX, R10, 3, 0));

@@ -41,8 +41,8 @@ void calls_emit_miss(struct tb *b, u32 counter);
 bool calls_can_join(const struct tb *b, u64 next);
 // At a joint of a superblock, an indirect branch or a return, instruction i: before its target, in
 // rcx, is compared with `next`, where the superblock goes on; and when rcx, their difference, is 0.
-// side: a jump out of the superblock, in the state that is between the two. Leaves by it, too, if the
-// call graph has to be asked in C.
+// side: a jump out of the superblock, in the state that is between the two. Leaves by it, too, if
+// the call graph has to be asked in C.
 void calls_begin_joint(struct tb *b, u32 i);
 void calls_emit_joint(struct tb *b, u32 i, u64 next, u64 side);
 // In the cold part of a side, by instruction i: as at the end of a fragment. target: of a
