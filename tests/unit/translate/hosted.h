@@ -303,6 +303,16 @@ static inline void translate(const u8 *bytes, u32 n)
     assert_int_equal(published.end, client_at + n);
 }
 
+// Translates a superblock of `size` bytes of code along pc[0..n). Whether there is one.
+static inline bool join(const u8 *bytes, u32 size, const u64 *pc, u32 n)
+{
+    client_prot = 5;
+    client_size = size;
+    memcpy(client, bytes, size);
+    published = (struct draft){ 0 };
+    return translate_superblock(pc, n) == &fragment;
+}
+
 // Exit k: its displacement leads to its stub, which passes its number to the dispatcher.
 static inline void is_exit(u32 k, u64 target)
 {

@@ -266,15 +266,6 @@ static u32 ops_of(enum record_kind kind)
     return n;
 }
 
-static bool join(const u8 *bytes, u32 size, const u64 *pc, u32 n)
-{
-    client_prot = 5;
-    client_size = size;
-    memcpy(client, bytes, size);
-    published = (struct draft){ 0 };
-    return translate_superblock(pc, n) == &fragment;
-}
-
 // A superblock over a call and its return. The function, from PC on: nop; ret. Behind it a call of
 // its beginning, and what follows. The totals have the call's block when the callee begins, and the
 // callee's when it has returned. The frame is in the record's own slots; no entry between records

@@ -565,15 +565,6 @@ static void test_uncounted(void **state)
     join((const u8 *)(bytes), sizeof(bytes) - 1, (const u64[]){ PC, __VA_ARGS__ }, \
          sizeof((const u64[]){ PC, __VA_ARGS__ }) / sizeof(u64))
 
-static bool join(const u8 *bytes, u32 size, const u64 *pc, u32 n)
-{
-    client_prot = 5;
-    client_size = size;
-    memcpy(client, bytes, size);
-    published = (struct draft){ 0 };
-    return translate_superblock(pc, n) == &fragment;
-}
-
 // How often the fragment writes counters of the spool, `many` from `counter` on.
 static u32 writes_of(u32 counter, u32 many)
 {
