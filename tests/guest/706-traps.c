@@ -18,9 +18,9 @@ static siginfo_t info;
 
 static void note(int sig, siginfo_t *i, void *context)
 {
-    // the handler has the flags of what it interrupts: alignment checks, a nested task
+    // the handler has the flags of what it interrupts: alignment checks
     __asm__ volatile(
-        "sub $128, %%rsp\n\tpushfq\n\tandl $~0x44000, (%%rsp)\n\tpopfq\n\tadd $128, %%rsp"
+        "sub $128, %%rsp\n\tpushfq\n\tandl $~0x40000, (%%rsp)\n\tpopfq\n\tadd $128, %%rsp"
         :
         :
         : "memory", "cc");
@@ -48,7 +48,6 @@ static void note(int sig, siginfo_t *i, void *context)
     X(lretq_ac, "mov %rsp, %rcx; sub $7, %rsp; pushq $0x33; lea 1f(%rip), %rax; push %rax;"      \
                 "lea -64(%rsp), %rdx; mov %rdx, %rsp; and $-8, %rsp; pushfq;"                    \
                 "orl $0x40000, (%rsp); popfq; lea 64(%rdx), %rsp; lretq; 1: ud2")                \
-    X(iretq_nt, "pushfq; orl $0x4000, (%rsp); popfq; iretq")                                     \
     X(iretq_ss, "mov %rsp, %rcx; push $0x1237; push %rcx; pushfq; pushq $0x33;"                  \
                 "lea 1f(%rip), %rax; push %rax; iretq; 1:")                                      \
     X(iretq_ac, "mov %rsp, %rcx; mov %ss, %eax; push %rax; push %rcx; pushfq;"                   \
