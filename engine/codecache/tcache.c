@@ -12,6 +12,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
+#include "engine/base/pages.h"
 #include "engine/codecache/hotblocks.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
@@ -204,15 +205,16 @@ struct fragment *tcache_lookup(u64 pc)
     return f->versions.wanted ? NULL : f;
 }
 
-// Makes a table that is more than half full eight times as large. Of two fragments at one client
-// address the later stays before the earlier.
-static void hash_grow(void)
+// Makes the table eight times as large if `many` fragments fill more than half of it. Of two
+// fragments at one client address the later stays before the earlier.
+static bool hash_grow(u32 many)
 {
     u32 *old = hash, before = hash_mask + 1, size = before << HASH_BITS_MORE;
 
-    if (nhashed <= before / 2 || size - 1 <= hash_mask)
-        return;
+    if (many <= before / 2 || size - 1 <= hash_mask)
+        return false;
     hash = heap_alloc(size * sizeof(*hash));
+    pages_huge((u64)hash, size * sizeof(*hash)); // at least 4 MiB
     hash_mask = size - 1;
     for (u32 i = 0; i < before; i++) {
         u32 turned = 0;
@@ -231,13 +233,20 @@ static void hash_grow(void)
         }
     }
     heap_free(old, before * sizeof(*old));
+    return true;
+}
+
+void tcache_expect(u32 n)
+{
+    while (hash_grow(n))
+        ;
 }
 
 static void hash_add(struct fragment *f)
 {
     u32 *list;
 
-    hash_grow();
+    hash_grow(nhashed);
     list = &hash[pc_hash(f->pc)];
     f->hash_next = *list;
     *list = f->index + 1;

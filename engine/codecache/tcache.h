@@ -34,6 +34,8 @@ u32 tcache_next_index(void);
 // version, if that leads to it.
 struct fragment *tcache_publish(const struct draft *d);
 
+// Makes room for n fragments that look-ups find.
+void tcache_expect(u32 n);
 // Adds a dead fragment (pack.h) as the next one: it can be revived. Nothing is copied.
 void tcache_take(struct fragment *f);
 // How many pages of client code it is made from.

@@ -401,14 +401,21 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
     return b;
 }
 
-void spooler_blocks_take(const void *blocks, u64 bytes, u64 counters)
+void *spooler_blocks_room(u64 bytes)
+{
+    long ret;
+
+    lock_take(&spool_lock);
+    ret = area_reach(&spooler_areas[AREA_BLOCKS], bytes);
+    lock_drop(&spool_lock);
+    return ret ? NULL : spooler_at(SPOOL_BLOCKS_OFF);
+}
+
+void spooler_blocks_take(u64 bytes, u64 counters)
 {
     lock_take(&spool_lock);
-    take_counters((u32)(counters - spool->counters_used),
-                  area_reach(&spooler_areas[AREA_BLOCKS], bytes));
+    take_counters((u32)(counters - spool->counters_used), 0);
     executions.next = executions.end; // the other run has used the rest
-    memcpy((u8 *)spooler_at(SPOOL_BLOCKS_OFF) + spool->blocks_used,
-           (const u8 *)blocks + spool->blocks_used, bytes - spool->blocks_used);
     __atomic_store_n(&spool->blocks_used, bytes, __ATOMIC_RELEASE);
     lock_drop(&spool_lock);
 }

@@ -46,9 +46,12 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          const struct spool_insn *insns, u32 n, u32 n_counters,
                                          u32 *first_counter);
 
-// Takes `bytes` of another run's blocks, from its first block on, and the counters up to
-// `counters`: that run began with the same blocks as this one has now. Dies when the spool is full.
-void spooler_blocks_take(const void *blocks, u64 bytes, u64 counters);
+// Where the first block is, with room for `bytes` of blocks; NULL: there is none.
+void *spooler_blocks_room(u64 bytes);
+
+// The `bytes` there are another run's blocks now, with the counters up to `counters`: that run
+// began with the same blocks as this one has now. Dies when the spool is full.
+void spooler_blocks_take(u64 bytes, u64 counters);
 
 // Offset of a block in its area divided by 8, as spool_partial has it.
 u32 spooler_block_index(const struct spool_block *block);

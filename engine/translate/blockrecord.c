@@ -5,6 +5,7 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
+#include "engine/base/pages.h"
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/contexts.h"
 #include "engine/codecache/vmmap.h"
@@ -73,11 +74,14 @@ static void known_alloc(u32 size)
     known.size = size;
     known.index = heap_alloc(size * sizeof(u32));
     known.tag = heap_alloc(size);
+    if (size * sizeof(u32) >= HUGE_PAGE)
+        pages_huge((u64)known.index, size * sizeof(u32));
 }
 
 void blockrecord_init(void)
 {
     known_alloc(8192);
+    known.used = 0;
 }
 
 // The spool's description of an instruction, except SPOOL_I_FETCH.
@@ -151,12 +155,12 @@ u32 blockrecord_hash(const u8 *code, u32 bytes, u32 n)
     return spool_code_hash(code, bytes, n);
 }
 
-static void known_grow(void)
+static void known_enlarge(u32 to)
 {
     u32 size = known.size, *index = known.index;
     u8 *tag = known.tag;
 
-    known_alloc(size * 2);
+    known_alloc(to);
     for (u32 i = 0; i < size; i++) {
         struct key key;
         u32 k;
@@ -171,6 +175,16 @@ static void known_grow(void)
     }
     heap_free(index, size * sizeof(u32));
     heap_free(tag, size);
+}
+
+void blockrecord_expect(u32 n)
+{
+    u32 size = known.size;
+
+    while (size / 2 <= n)
+        size *= 2;
+    if (size > known.size)
+        known_enlarge(size);
 }
 
 // The entry of the record, or the free one where it belongs.
@@ -192,7 +206,7 @@ static u32 entry_of(const struct key *key)
 
     if (known.tag[k] || known.used * 2 < known.size)
         return k;
-    known_grow();
+    known_enlarge(known.size * 2);
     return find(key);
 }
 

@@ -9,6 +9,8 @@ void blockrecord_init(void);
 
 // Finds or makes the record of one of b's blocks, and sets its counters.
 void blockrecord_make(struct tb *b, struct tb_block *t);
+// Makes room for n blocks of an earlier run, n below 2^24.
+void blockrecord_expect(u32 n);
 // Adds the record of a block from an earlier run.
 void blockrecord_take(const struct spool_block *s);
 // The hash that blockrecord_make() gives code[0..bytes), n instructions.

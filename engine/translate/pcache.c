@@ -6,6 +6,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
+#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/pack.h"
 #include "engine/codecache/region.h"
@@ -119,6 +120,8 @@ static void *section(int fd, const struct pcachefile_head *h, enum pcachefile_se
 {
     void *p = heap_alloc(h->bytes[s] + 1);
 
+    if (h->bytes[s] >= HUGE_PAGE)
+        pages_huge((u64)p, h->bytes[s]);
     sys_populate((u64)p, h->bytes[s]);
     if (pcachefile_read(fd, h, s, p))
         return p;
@@ -143,7 +146,7 @@ static bool sizes_are_sound(const struct pcachefile_head *h, const struct arena_
         if (h->bytes[PCACHEFILE_ARENA + i] != (tb_config.recording ? piece[i].bytes : 0))
             return false;
     }
-    return h->fragments < FRAGMENTS_MAX &&
+    return h->fragments < FRAGMENTS_MAX && h->grouped <= h->fragments &&
            h->bytes[PCACHEFILE_MEMBERS] == h->fragments * sizeof(u16) &&
            h->bytes[PCACHEFILE_CODE] + FRAGMENT_MAX <= room &&
            h->counters >= spool->counters_used && h->counters < SPOOL_COUNTERS_MAX &&
@@ -205,8 +208,10 @@ static bool groups_are_sound(u32 fragments)
     return true;
 }
 
-static void take(const struct pcachefile_head *h, u8 *at, const void *blocks, const u64 *ids)
+static void take(const struct pcachefile_head *h, u8 *at, const u64 *ids)
 {
+    tcache_expect(h->grouped);
+    blockrecord_expect(h->grouped);
     for (u32 i = 0; i < h->fragments; i++) {
         struct fragment *f = (struct fragment *)at;
 
@@ -216,7 +221,7 @@ static void take(const struct pcachefile_head *h, u8 *at, const void *blocks, co
     if (tb_config.recording)
         arena_restore(&h->first, &h->second);
     lineids_preset(ids, (u32)(h->bytes[PCACHEFILE_IDS] / sizeof(u64)));
-    spooler_blocks_take(blocks, h->bytes[PCACHEFILE_BLOCKS], h->counters);
+    spooler_blocks_take(h->bytes[PCACHEFILE_BLOCKS], h->counters);
     loaded.fragments = h->fragments;
     loaded.grouped = h->grouped;
     loaded.low = ~0ul;
@@ -227,10 +232,29 @@ static void take(const struct pcachefile_head *h, u8 *at, const void *blocks, co
     loaded.asleep = loaded.groups;
 }
 
+// The blocks go to their place; those that this run has already stay as they are.
+static bool read_blocks(int fd, const struct pcachefile_head *h)
+{
+    u64 bytes = h->bytes[PCACHEFILE_BLOCKS], own = spool->blocks_used;
+    u8 *at = bytes >= own ? spooler_blocks_room(bytes) : NULL, *kept;
+    bool sound;
+
+    if (!at)
+        return false;
+    kept = heap_alloc(own + 1);
+    memcpy(kept, at, own);
+    sound = read_to(fd, h, PCACHEFILE_BLOCKS, (u64)at);
+    memcpy(at, kept, own);
+    heap_free(kept, own + 1);
+    if (!sound)
+        memset(at + own, 0, bytes - own);
+    return sound;
+}
+
 static bool read_all(int fd, const struct pcachefile_head *h)
 {
     struct arena_piece piece[ARENA_PIECES];
-    void *blocks = NULL, *ids = NULL;
+    void *ids = NULL;
     u8 *packed = NULL;
     bool sound;
 
@@ -242,14 +266,12 @@ static bool read_all(int fd, const struct pcachefile_head *h)
             (loaded.member = section(fd, h, PCACHEFILE_MEMBERS)) &&
             groups_are_sound(h->fragments) && (packed = section(fd, h, PCACHEFILE_FRAGMENTS)) &&
             fragments_are_sound(h, packed) && (ids = section(fd, h, PCACHEFILE_IDS)) &&
-            (blocks = section(fd, h, PCACHEFILE_BLOCKS)) &&
-            h->bytes[PCACHEFILE_BLOCKS] >= spool->blocks_used &&
             read_to(fd, h, PCACHEFILE_CODE, region_fragments());
     for (u32 i = 0; i < ARENA_PIECES && tb_config.recording && sound; i++)
         sound = read_to(fd, h, PCACHEFILE_ARENA + i, REPLAY_BASE + piece[i].at);
+    sound = sound && read_blocks(fd, h);
     if (sound)
-        take(h, packed, blocks, ids);
-    heap_free(blocks, h->bytes[PCACHEFILE_BLOCKS] + 1);
+        take(h, packed, ids);
     heap_free(ids, h->bytes[PCACHEFILE_IDS] + 1);
     return sound;
 }

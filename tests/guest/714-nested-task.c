@@ -2,7 +2,8 @@
 //
 // iretq of a nested task (NT): the processor refuses it, and a handler sees the flag. An interrupt
 // between popfq and iretq may lose the flag, natively too (one run in 4,000 on a virtual machine
-// that was seen; iretq then reads the stack and refuses what it finds there): it is tried again then.
+// that was seen; iretq then reads the stack and refuses what it finds there): then it is tried
+// again.
 //
 // varies: how often it is tried
 #include <setjmp.h>

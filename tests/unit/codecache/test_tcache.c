@@ -481,6 +481,22 @@ static void test_many(void **state)
     assert_null(tcache_lookup(0x400080));
 }
 
+// With room made before, look-ups find what was there and what comes; less room than there is
+// changes nothing.
+static void test_expected(void **state)
+{
+    (void)state;
+    for (u32 i = 0; i < 10; i++)
+        publish(0x400000 + i * 64ul, 0x400000 + i * 64ul + 9, 16);
+    tcache_expect(150000);
+    tcache_expect(1);
+    for (u32 i = 10; i < 20; i++)
+        publish(0x400000 + i * 64ul, 0x400000 + i * 64ul + 9, 16);
+    for (u32 i = 0; i < 20; i++)
+        assert_ptr_equal(tcache_lookup(0x400000 + i * 64ul), tcache_by_index(i));
+    assert_null(tcache_lookup(0x400000 + 20 * 64ul));
+}
+
 static void test_flush(void **state)
 {
     struct fragment *a = publish(0x401000, 0x401001, 64);
@@ -850,6 +866,7 @@ int main(void)
         cmocka_unit_test_setup(test_many_pages, setup),
         cmocka_unit_test_setup(test_invalidate_both, setup),
         cmocka_unit_test_setup(test_many, setup),
+        cmocka_unit_test_setup(test_expected, setup),
         cmocka_unit_test_setup(test_flush, setup),
         cmocka_unit_test_setup(test_take, setup),
         cmocka_unit_test_setup(test_revive, setup),

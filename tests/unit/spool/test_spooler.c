@@ -310,17 +310,18 @@ static void blocks(void **state)
 }
 
 // Another run's blocks: the existing ones, then 30,000 blocks of one instruction with ten counters
-// each: 4.4 MB and 4.8 MB, both more than is mapped. They are unchanged, can be counted in every
-// slot, and no block of this run is one of them yet.
+// each: 4.4 MB and 4.8 MB, both more than is mapped. They can be counted in every slot, and no
+// block of this run is one of them yet.
 static void taken(void **state)
 {
     struct spool_header before = header_of(path), h;
     u64 bytes = before.blocks_used + 30000 * 32, at = before.blocks_used;
-    u8 *all = malloc(bytes);
+    u8 *all = spooler_blocks_room(bytes);
     u32 first;
 
     (void)state;
-    memset(all, 0xaa, before.blocks_used); // which is here already
+    assert_ptr_equal(all, spooler_block_at(0));
+    assert_null(spooler_blocks_room(SPOOL_BLOCKS_SIZE + 1));
     for (u64 i = 0; i < 30000; i++, at += 32) {
         struct spool_block b = { .pc = i,
                                  .counter = (u32)(before.counters_used + i * 10),
@@ -331,8 +332,8 @@ static void taken(void **state)
         memset(all + at, 0, 32);
         memcpy(all + at, &b, sizeof(b));
     }
-    spooler_blocks_take(all, bytes, before.counters_used + 300000);
-    free(all);
+    assert_int_equal(header_of(path).blocks_used, before.blocks_used);
+    spooler_blocks_take(bytes, before.counters_used + 300000);
     h = header_of(path);
     assert_int_equal(h.blocks_used, bytes);
     assert_int_equal(h.counters_used, before.counters_used + 300000);
