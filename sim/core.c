@@ -3,6 +3,8 @@
 // The time of instructions on a core (core.h).
 #include "sim/core.h"
 
+#include <stddef.h>
+
 // An instruction on its way.
 struct flow {
     const struct core_exec *e;
@@ -22,7 +24,8 @@ struct flow {
     uint64_t done, written;
     enum core_cause store_cause;
     bool fused;
-    bool free; // needs no unit, or is fused
+    bool free;     // needs no unit, or is fused
+    bool replayed; // it got another store's data first
 };
 
 static uint64_t max(uint64_t a, uint64_t b)
@@ -435,28 +438,109 @@ static struct core_store *store_of(struct core *c, uint64_t word)
     return &c->store[word % CORE_LINES];
 }
 
-// Whether the load's result is renamed to the store's data, which begins at the same byte: in a
-// general register.
-static bool renamed(const struct core *c, const struct core_op *load, const struct core_ref *r,
+// ---- Renaming of loads ----
+
+// A load that is foreseen to get a store's data, in a general register, has them when the store
+// has. Which store: one with the same expression; or, with any_base, the one that it was before. A
+// machine with rename_stores keeps that many stores, takes an expression only while its registers
+// hold what they did, and has to learn the others. How sure it is: counted as measured
+// (docs/design/072-core.md).
+enum { LEARNT_SURE = 72, LEARNT_MOST = 127, LEARNT_FAULT = 24 };
+enum { STACK_PLACE = 5 }; // rsp
+
+static uint32_t mixed(uint32_t pc);
+
+static bool written_since(const struct core *c, uint8_t reg, uint64_t insn)
+{
+    return reg && reg <= CORE_FLAGS && c->wrote[reg - 1] >= insn;
+}
+
+// The stack pointer is followed.
+static bool same_expression(const struct core *c, const struct core_op *load,
+                            const struct core_store *s)
+{
+    if (s->place != load->place || s->index != load->index)
+        return false;
+    if (!c->m->rename_stores)
+        return s->offset == load->offset;
+    if (load->place == STACK_PLACE)
+        return !load->index;
+    return s->offset == load->offset && !written_since(c, load->place, s->insn) &&
+           !written_since(c, load->index % 32, s->insn);
+}
+
+static struct core_learnt *learnt_slot(struct core *c, uint32_t pc)
+{
+    uint8_t slot = c->learnt_at[mixed(pc) % CORE_LINES];
+
+    return slot && c->learnt[slot - 1].load == pc ? &c->learnt[slot - 1] : NULL;
+}
+
+// In place of the one that was used least recently.
+static void begin_to_learn(struct core *c, uint32_t pc, uint32_t store)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 1; i < c->m->rename_loads; i++)
+        if (c->learnt[i].used < c->learnt[at].used)
+            at = i;
+    c->learnt[at] = (struct core_learnt){ pc, store, ++c->learnt_used, 0 };
+    c->learnt_at[mixed(pc) % CORE_LINES] = (uint8_t)(at + 1);
+}
+
+// Whether it was foreseen that the load gets the data of s, or NULL: of no store. If another one's
+// were, the instructions from the load on are executed again.
+static bool learnt(struct core *c, struct flow *f, const struct core_store *s)
+{
+    struct core_learnt *l = learnt_slot(c, (uint32_t)f->e->pc);
+    bool sure = l && l->sure >= LEARNT_SURE;
+
+    if (!l && s && c->m->rename_loads)
+        begin_to_learn(c, (uint32_t)f->e->pc, s->pc);
+    if (!l)
+        return false;
+    if (s && s->pc == l->store) {
+        l->used = ++c->learnt_used;
+        l->sure += l->sure < LEARNT_MOST;
+        return sure;
+    }
+    f->replayed = sure;
+    l->sure -= l->sure < LEARNT_FAULT ? l->sure : LEARNT_FAULT;
+    if (s && !l->sure)
+        l->store = s->pc;
+    return false;
+}
+
+// s: the latest store to the word.
+static bool renamed(struct core *c, struct flow *f, const struct core_ref *r,
                     const struct core_store *s)
 {
-    if (!load->place || !s->place || (load->flags & CORE_F_VECTOR) || s->from != r->addr % 8)
+    const struct core_op *load = f->op;
+    bool kept = s->addr == r->addr / 8 && s->place && s->from == r->addr % 8 && s->size >= r->size;
+
+    if (!load->place || (load->flags & CORE_F_VECTOR))
         return false;
-    return c->m->any_base ||
-           (c->m->same_place && s->place == load->place && s->offset == load->offset);
+    if (!c->m->rename_stores)
+        return kept && !load->index && !s->index &&
+               (c->m->any_base || (c->m->same_place && same_expression(c, load, s)));
+    kept = kept && c->stores_next - s->number <= c->m->rename_stores && r->size >= 4;
+    if (kept && c->m->same_place && same_expression(c, load, s))
+        return true;
+    return c->m->any_base && learnt(c, f, kept ? s : NULL);
 }
 
 // When a load at t has the data of a store before it that has not been committed. False: of none.
-static bool forwarded(struct core *c, const struct flow *f, const struct core_ref *r, uint64_t t,
+static bool forwarded(struct core *c, struct flow *f, const struct core_ref *r, uint64_t t,
                       uint64_t *there)
 {
     const struct core_store *s = store_of(c, r->addr / 8);
+    bool at_once = renamed(c, f, r, s);
 
     if (s->addr != r->addr / 8 || s->committed <= t)
         return false;
     if (s->size < r->size)
         *there = max(*there, s->committed + c->m->forward_fail);
-    else if (renamed(c, f->op, r, s))
+    else if (at_once)
         *there = max(s->data, f->start);
     else
         *there = max(t + c->m->cost[CORE_C_LOAD].latency, s->data + c->m->forward);
@@ -515,7 +599,11 @@ static void remember(struct core *c, const struct flow *f, const struct core_ref
         s->committed = c->committed;
         s->size = (uint16_t)(r->size - i);
         s->from = i == 0 ? r->addr % 8 : FROM_BEFORE;
-        s->place = f->op->place;
+        s->number = c->stores_next;
+        s->insn = c->insns;
+        s->pc = (uint32_t)f->e->pc;
+        s->place = f->op->flags & CORE_F_VECTOR ? 0 : f->op->place;
+        s->index = f->op->index;
         s->offset = f->op->offset;
     }
 }
@@ -572,8 +660,12 @@ static void execute(struct core *c, struct flow *f)
         f->done = max(max(f->done, f->written), c->retired + f->cost->latency);
         c->barrier = f->done;
     }
-    for (uint32_t i = 0; i < f->op->results; i++)
+    for (uint32_t i = 0; i < f->op->results; i++) {
         c->ready[f->op->result[i]] = f->done;
+        if (f->op->result[i] < CORE_FLAGS)
+            c->wrote[f->op->result[i]] = c->insns;
+    }
+    c->insns++;
     if (!f->free)
         leaves_scheduler(c, f->issued);
 }
@@ -667,7 +759,8 @@ static uint32_t until_target(struct core *c, const struct flow *f, bool *again)
     bool near = units_known(c->near, m->near_targets / UNITS_WAYS, pc + 1, mixed(pc));
     bool known = has_target(c, pc);
 
-    *again = near && known && !(f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN));
+    // Not so of a call: it was measured to take a cycle where a jump takes half of one.
+    *again = near && known && !(f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN | CORE_F_STORE));
     if (f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN))
         cycles += m->indirect;
     if (!known && !(f->op->flags & CORE_F_RETURN))
@@ -715,18 +808,23 @@ static void taken(struct core *c, const struct flow *f)
     c->front_used = 0;
 }
 
+// The front end begins anew after t.
+static void resteer(struct core *c, uint64_t t)
+{
+    c->came = 0;
+    c->front = max(c->front, t + c->m->resteer);
+    c->front_used = c->front_bytes = 0;
+    c->resteered = c->front;
+}
+
 static void branch(struct core *c, const struct flow *f)
 {
     const struct core_exec *e = f->e;
 
     if (e->taken)
         taken(c, f);
-    if (!e->mispredicted)
-        return;
-    c->came = 0;
-    c->front = max(c->front, f->done + c->m->resteer);
-    c->front_used = c->front_bytes = 0;
-    c->resteered = c->front;
+    if (e->mispredicted)
+        resteer(c, f->done);
 }
 
 // ---- All of it ----
@@ -747,6 +845,7 @@ static void flow_begin(struct flow *f, const struct core *c, const struct core_e
     f->issued = f->loaded = f->memory = f->translation = f->code_translation = 0;
     f->store_late = f->bad_late = f->slack = f->written = 0;
     f->store_cause = CORE_BASE;
+    f->replayed = false;
 }
 
 void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAUSES])
@@ -762,6 +861,8 @@ void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAU
     retire(c, &f, parts);
     if (e->op->flags & CORE_F_BRANCH)
         branch(c, &f);
+    if (f.replayed)
+        resteer(c, c->retired);
     c->end = e->pc + e->op->bytes;
     c->fuses = e->op->flags & CORE_F_COND ? 0 : e->op->fuses;
 }

@@ -55,7 +55,7 @@ enum core_flag {
     CORE_F_256 = 1u << 9,    // vectors of 256 bits
     CORE_F_512 = 1u << 10,
     CORE_F_INDIRECT = 1u << 11, // a jump or call by register or memory
-    CORE_F_VECTOR = 1u << 12,   // loads to vectors
+    CORE_F_VECTOR = 1u << 12,   // loads to vectors, stores of them
 };
 #define CORE_SHAPES 32u // of the first five
 
@@ -70,9 +70,9 @@ struct core_op {
     uint8_t class; // enum core_class, of what it computes
     uint8_t bytes; // of code
     uint8_t sources, results, addresses;
-    // Of its memory operand: base register plus one; 0: none, or with an index. push and pop: rsp.
-    uint8_t place;
-    int32_t offset; // from the base
+    // Of its memory operand: base register plus one; 0: none, or not known. push and pop: rsp.
+    uint8_t place, index; // index register plus one, and 32 times its scale's logarithm; 0: none
+    int32_t offset;       // from these
     uint8_t source[CORE_SOURCES], result[CORE_RESULTS];
     uint8_t address[CORE_ADDRESSES]; // registers of addresses
 };
@@ -100,19 +100,28 @@ struct core_exec {
 
 enum {
     CORE_LINE = 64,
-    CORE_QUEUE = 256,  // entries of the rings of loads, stores and the front end
-    CORE_ROB = 1024,   // of the reorder buffer
-    CORE_AHEAD = 64,   // of the lines of code
-    CORE_SETS = 64,    // of L1, by the place in a page
+    CORE_QUEUE = 256, // entries of the rings of loads, stores and the front end
+    CORE_ROB = 1024,  // of the reorder buffer
+    CORE_AHEAD = 64,  // of the lines of code
+    CORE_SETS = 64,   // of L1, by the place in a page
+    CORE_LEARNT = 64,
     CORE_LINES = 1024, // lines on their way, and stores that have not been committed, by address
 };
 
 #define FROM_BEFORE 8u
 struct core_store {
     uint64_t addr, data, committed; // in words of 8 bytes; cycles
+    uint64_t number, insn;          // of stores, of instructions that were before it
+    uint32_t pc;
     int32_t offset;
-    uint16_t size;       // from addr on
-    uint8_t place, from; // its first byte in the word; FROM_BEFORE: in a word before
+    uint16_t size;              // from addr on
+    uint8_t place, index, from; // its first byte in the word; FROM_BEFORE: in a word before
+};
+
+// A load, by its address, whose data have been those of a store with another expression.
+struct core_learnt {
+    uint32_t load, store, used; // when it was used last
+    uint32_t sure;              // how sure this is
 };
 
 struct core {
@@ -158,6 +167,11 @@ struct core {
     struct {
         uint64_t line, ready;
     } on_way[CORE_LINES];
+    // What loads are renamed to: learnt[], found by learnt_at[], its place plus one, by a hash.
+    uint64_t insns, wrote[CORE_FLAGS]; // instructions so far; the last to write a register
+    struct core_learnt learnt[CORE_LEARNT];
+    uint8_t learnt_at[CORE_LINES];
+    uint32_t learnt_used;
     uint64_t set[CORE_SETS]; // of L1: when it takes another line
     struct core_store store[CORE_LINES];
     uint64_t committed, last; // cycles: of the latest commit, of the latest reference

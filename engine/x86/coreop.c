@@ -395,7 +395,7 @@ static u16 flags_of(const struct core_op *op, const struct decoded *d, const str
         flags |= CORE_F_SERIAL;
     if (moves_whole(op, d))
         flags |= CORE_F_MOVE;
-    if (d->vector && (flags & CORE_F_LOAD))
+    if (d->vector && (flags & (CORE_F_LOAD | CORE_F_STORE)))
         flags |= CORE_F_VECTOR;
     if (d->widest == 512)
         flags |= CORE_F_512;
@@ -430,7 +430,8 @@ static bool changes_stack(const ZydisDecodedInstruction *i)
            i->meta.category == ZYDIS_CATEGORY_CALL || i->meta.category == ZYDIS_CATEGORY_RET;
 }
 
-// Base and constant, where these are all: a load with those of a store before has its address.
+// The expression of the address: a load with that of a store before has its address, if registers
+// hold the same.
 static void add_place(struct core_op *op, const struct decoded *d, const struct insn *in)
 {
     const ZydisDecodedOperandMem *m;
@@ -438,16 +439,22 @@ static void add_place(struct core_op *op, const struct decoded *d, const struct 
     // Relative to rsp at the time, whatever it is.
     if (d->stack && d->memory && d->memory->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
         op->place = R_RSP + 1;
-    if (!d->memory || d->stack || d->memory->mem.index != ZYDIS_REGISTER_NONE ||
-        d->memory->mem.segment == ZYDIS_REGISTER_FS || d->memory->mem.segment == ZYDIS_REGISTER_GS)
+    if (!d->memory || d->stack || d->memory->mem.segment == ZYDIS_REGISTER_FS ||
+        d->memory->mem.segment == ZYDIS_REGISTER_GS)
         return;
     m = &d->memory->mem;
+    if (m->index != ZYDIS_REGISTER_NONE && number_of(m->index) >= CORE_FLAGS)
+        return; // a vector: many places
+    if (m->index != ZYDIS_REGISTER_NONE)
+        op->index = (u8)(number_of(m->index) + 1 + 32 * (u32)__builtin_ctz(m->scale));
     op->offset = (s32)m->disp.value;
     if (m->base == ZYDIS_REGISTER_RIP) {
         op->place = CORE_FLAGS + 1;
         op->offset += (s32)(in->pc + in->len);
     } else if (number_of(m->base) < CORE_FLAGS) {
         op->place = (u8)(number_of(m->base) + 1);
+    } else if (m->base == ZYDIS_REGISTER_NONE) {
+        op->place = CORE_FLAGS + 2;
     }
 }
 

@@ -170,6 +170,45 @@ LOOP(forward_fail4, "",
           "mov %%al, 136(%%r14)\n\tmov 136(%%r14), %%rcx\n\t"
           "mov %%al, 200(%%r14)\n\tmov 200(%%r14), %%rcx"))
 LOOP(forward_vector, "", R(16, "movdqa %%xmm0, (%%r14)\n\tmovdqa (%%r14), %%xmm0"))
+// The same with other stores between, and products, so that these stores are not what it waits for.
+#define AFTER(name, n)                                                   \
+    LOOP(name, "mov $1, %%ecx",                                          \
+         R(4, "mov %%rax, 8(%%r14)\n\t" R(n, "mov %%rbx, 128(%%r14)")    \
+              "mov 8(%%r14), %%rax\n\t" R(3, "imul %%rcx, %%rax")))
+AFTER(forward_after_15, 15)
+AFTER(forward_after_16, 16)
+// Another place each time; one of four stores before it, drawn: r13 is a generator.
+LOOP(forward_moving, "",
+     R(8, "mov %%rax, 64(%%r14,%%rcx)\n\tmov 64(%%r14,%%rcx), %%rax\n\t"
+          "add $8, %%ecx\n\tand $1023, %%ecx"))
+LOOP(
+    forward_drawn, "mov $6364136223846793005, %%r12\n\tmov $1, %%r13d",
+    R(8,
+      "imul %%r12, %%r13\n\tadd $1442695, %%r13\n\tmov %%r13, %%rdx\n\tshr $60, %%rdx\n\t"
+      "and $3, %%edx\n\t"
+      "mov %%rax, 64(%%r14)\n\tmov %%rax, 72(%%r14)\n\tmov %%rax, 80(%%r14)\n\t"
+      "mov %%rax, 88(%%r14)\n\tmov 64(%%r14,%%rdx,8), %%rax"))
+// Many loads, each behind its store, with the same expression and with another one.
+#define SITES(name, n, load)                            \
+    LOOP(name, "mov $1, %%ecx",                         \
+         R(n, "mov %%rax, 8(%%r14)\n\t" load "\n\timul %%rcx, %%rax"))
+SITES(forward_same_1000, 1000, "mov 8(%%r14), %%rax")
+SITES(forward_index_32, 32, "mov 8(%%r14,%%rdx), %%rax")
+SITES(forward_index_48, 48, "mov 8(%%r14,%%rdx), %%rax")
+// One of two stores: in turn, each for a number of rounds (rcx counts them), or the second one once
+// in as many.
+#define TURNS(name, which)                                                \
+    LOOP(name, "",                                                        \
+         "inc %%ecx\n\t" which "\n\tmov %%rax, 64(%%r14)\n\t"           \
+         "mov %%rax, 72(%%r14)\n\tmov 64(%%r14,%%rdx,8), %%rax\n\t")
+#define SHIFTED(n) "mov %%ecx, %%edx\n\tshr $" #n ", %%edx\n\tand $1, %%edx"
+#define ONCE(n)    "xor %%edx, %%edx\n\ttest $" #n ", %%ecx\n\tsete %%dl"
+TURNS(forward_turns_64, SHIFTED(6))
+TURNS(forward_turns_256, SHIFTED(8))
+TURNS(forward_turns_1024, SHIFTED(10))
+TURNS(forward_once_16, ONCE(15))
+TURNS(forward_once_64, ONCE(63))
+TURNS(forward_once_256, ONCE(255))
 
 // Of many places.
 LOOP(chase, "", R(16, "mov (%%rax), %%rax"))
@@ -444,6 +483,32 @@ const struct loop asm_loops[] = {
       8, 200, 0, forward_fail4, NULL, 4096, 0, 0, NULL },
     { "forward-vector", "store and load of 16 bytes",
       16, 200, 0, forward_vector, NULL, 4096, 0, 0, NULL },
+    { "forward-after-15", "with fifteen other stores between, and three products",
+      4, 100, 0, forward_after_15, NULL, 4096, 0, 0, NULL },
+    { "forward-after-16", "with sixteen",
+      4, 100, 0, forward_after_16, NULL, 4096, 0, 0, NULL },
+    { "forward-moving", "with the same index, which moves on",
+      8, 200, 0, forward_moving, NULL, 4096, 0, 0, NULL },
+    { "forward-drawn", "load of one of four stores before it, drawn",
+      8, 200, 0, forward_drawn, NULL, 4096, 0, 0, NULL },
+    { "forward-same-1000", "1000 stores and loads with the same base, a product each",
+      1000, 5, 0, forward_same_1000, NULL, 4096, 0, 0, NULL },
+    { "forward-index-32", "32, the loads with an index",
+      32, 60, 0, forward_index_32, NULL, 4096, 0, 0, NULL },
+    { "forward-index-48", "48",
+      48, 40, 0, forward_index_48, NULL, 4096, 0, 0, NULL },
+    { "forward-turns-64", "load of one of two stores, in turn for 64 rounds each",
+      1, 4096, 0, forward_turns_64, NULL, 4096, 0, 0, NULL },
+    { "forward-turns-256", "for 256",
+      1, 4096, 0, forward_turns_256, NULL, 4096, 0, 0, NULL },
+    { "forward-turns-1024", "for 1024",
+      1, 8192, 0, forward_turns_1024, NULL, 4096, 0, 0, NULL },
+    { "forward-once-16", "load of one of two stores, of the other one once in 16 rounds",
+      1, 4096, 0, forward_once_16, NULL, 4096, 0, 0, NULL },
+    { "forward-once-64", "once in 64",
+      1, 4096, 0, forward_once_64, NULL, 4096, 0, 0, NULL },
+    { "forward-once-256", "once in 256",
+      1, 4096, 0, forward_once_256, NULL, 4096, 0, 0, NULL },
     { "chase-l1", "load, chain in L1",
       16, 400, 32, chase, init_chase, 16 << 10, 64, 0, NULL },
     { "chase-l2", "load, chain of 512 KiB, by pages",

@@ -184,7 +184,7 @@ static const struct row rows[] = {
     ROW("\x0f\x10\x1f", "movups xmm3, [rdi]",
         NONE, "", "xmm3", "rdi", CORE_F_LOAD),
     ROW("\x0f\x29\x1f", "movaps [rdi], xmm3",
-        NONE, "xmm3", "", "rdi", CORE_F_STORE),
+        NONE, "xmm3", "", "rdi", CORE_F_STORE | CORE_F_VECTOR),
     ROW("\xf2\x0f\x10\x0f", "movsd xmm1, [rdi]",
         NONE, "", "xmm1", "rdi", CORE_F_LOAD),
     ROW("\xf2\x0f\x10\xca", "movsd xmm1, xmm2",
@@ -198,7 +198,7 @@ static const struct row rows[] = {
     ROW("\x0f\x16\x0f", "movhps xmm1, [rdi]",
         SHUFFLE, "xmm1", "xmm1", "rdi", CORE_F_LOAD),
     ROW("\x0f\x17\x0f", "movhps [rdi], xmm1",
-        NONE, "xmm1", "", "rdi", CORE_F_STORE),
+        NONE, "xmm1", "", "rdi", CORE_F_STORE | CORE_F_VECTOR),
     ROW("\x66\x0f\xef\xc9", "pxor xmm1, xmm1",
         VALU, "", "xmm1", "", CORE_F_ZERO),
     ROW("\xc5\xe9\xef\xca", "vpxor xmm1, xmm2, xmm2",
@@ -272,7 +272,7 @@ static const struct row rows[] = {
     ROW("\xc4\xe3\x7d\x39\xd1\x01", "vextracti128 xmm1, ymm2, 1",
         SHUFFLE_LANES, "xmm2", "xmm1", "", CORE_F_256),
     ROW("\xc4\xe3\x7d\x39\x17\x01", "vextracti128 [rdi], ymm2, 1",
-        NONE, "xmm2", "", "rdi", CORE_F_STORE | CORE_F_256),
+        NONE, "xmm2", "", "rdi", CORE_F_STORE | CORE_F_256 | CORE_F_VECTOR),
     ROW("\xc4\xe2\x7d\x18\x0f", "vbroadcastss ymm1, [rdi]",
         NONE, "", "xmm1", "rdi", CORE_F_LOAD | CORE_F_256),
     ROW("\xc4\xe2\x7d\x58\xca", "vpbroadcastd ymm1, xmm2",
@@ -312,7 +312,7 @@ static const struct row rows[] = {
     ROW("\xdd\x07", "fld qword ptr [rdi]",
         NONE, "*", "st *", "rdi", CORE_F_LOAD),
     ROW("\xdd\x1f", "fstp qword ptr [rdi]",
-        NONE, "st", "*", "rdi", CORE_F_STORE),
+        NONE, "st", "*", "rdi", CORE_F_STORE | CORE_F_VECTOR),
     ROW("\xd9\xc1", "fld st(1)",
         VMOVE, "st", "st *", "", 0),
     ROW("\xd9\xfe", "fsin",
@@ -405,7 +405,7 @@ static void test_rows(void **state)
     assert_int_equal(wrong, 0);
 }
 
-// Base and constant of a memory operand.
+// Base, index and constant of a memory operand.
 static void test_places(void **state)
 {
     (void)state;
@@ -418,7 +418,16 @@ static void test_places(void **state)
     decode("\x48\x8b\x05\x00\x01\x00\x00", 7); // mov rax, [rip + 0x100]
     assert_int_equal(op.place, 16 + 1);
     assert_int_equal(op.offset, PC + 7 + 0x100);
-    decode("\x48\x8b\x04\x8f", 4); // mov rax, [rdi + rcx * 4]
+    assert_int_equal(op.index, 0);
+    decode("\x48\x8b\x44\x8f\x08", 5); // mov rax, [rdi + rcx * 4 + 8]
+    assert_int_equal(op.place, 7 + 1);
+    assert_int_equal(op.index, 1 + 1 + 2 * 32);
+    assert_int_equal(op.offset, 8);
+    decode("\x4a\x8b\x04\xfd\x10\x00\x00\x00", 8); // mov rax, [r15 * 8 + 16]: no base
+    assert_int_equal(op.place, 16 + 2);
+    assert_int_equal(op.index, 15 + 1 + 3 * 32);
+    assert_int_equal(op.offset, 16);
+    decode("\xc4\xe2\x69\x90\x04\x8f", 6); // vpgatherdd xmm0, [rdi + xmm1 * 4], xmm2
     assert_int_equal(op.place, 0);
     decode("\x64\x48\x8b\x47\x08", 5); // mov rax, fs:[rdi + 8]
     assert_int_equal(op.place, 0);
