@@ -116,15 +116,20 @@ void sharing_free(struct sharing *s)
     *s = (struct sharing){ 0 };
 }
 
+bool sharing_names(const struct sharing_pair *pair, const char *object, const char *file)
+{
+    for (int k = 0; k < 2; k++)
+        if (strcmp(pair->side[k].object, object) == 0 &&
+            strcmp(pair->side[k].object_file, file) == 0)
+            return true;
+    return false;
+}
+
 bool sharing_has(const struct sharing_pair *pair, const struct quern_profile *p, uint32_t func)
 {
     struct quern_func of = quern_profile_func_get(p, func);
-    const char *name = quern_profile_str(p, of.name), *file = quern_profile_str(p, of.file);
 
-    for (int k = 0; k < 2; k++)
-        if (strcmp(pair->side[k].object, name) == 0 && strcmp(pair->side[k].object_file, file) == 0)
-            return true;
-    return false;
+    return sharing_names(pair, quern_profile_str(p, of.name), quern_profile_str(p, of.file));
 }
 
 char *sharing_place(const struct sharing_side *side)
@@ -134,7 +139,7 @@ char *sharing_place(const struct sharing_side *side)
     return xasprintf("%s%s%s", side->object, *side->field ? " " : "", side->field);
 }
 
-static char *side_text(const struct sharing_side *side)
+char *sharing_side_text(const struct sharing_side *side)
 {
     char *place = sharing_place(side);
     char *text =
@@ -145,17 +150,25 @@ static char *side_text(const struct sharing_side *side)
     return text;
 }
 
-char *sharing_text(const struct sharing *s, const struct sharing_pair *pair)
+char *sharing_counts(const struct sharing *s, const struct sharing_pair *pair)
 {
-    char n[80], most[80], *first = side_text(&pair->side[0]), *second = side_text(&pair->side[1]);
-    char *text;
+    char n[80], most[80];
 
     event_commas(n, pair->invalidations, 1);
     event_commas(most, pair->most, 1);
-    text = xasprintf("%s invalidation%s%s, at most %s; %s: %s, %s", n,
-                     pair->invalidations == 1 ? "" : "s", s->serialized ? "" : " as it happened",
-                     most, pair->is_true ? "true" : "false", first, second);
+    return xasprintf("%s invalidation%s%s, at most %s; %s", n, pair->invalidations == 1 ? "" : "s",
+                     s->serialized ? "" : " as it happened", most,
+                     pair->is_true ? "true" : "false");
+}
+
+char *sharing_text(const struct sharing *s, const struct sharing_pair *pair)
+{
+    char *counts = sharing_counts(s, pair), *first = sharing_side_text(&pair->side[0]),
+         *second = sharing_side_text(&pair->side[1]);
+    char *text = xasprintf("%s: %s, %s", counts, first, second);
+
     free(second);
     free(first);
+    free(counts);
     return text;
 }

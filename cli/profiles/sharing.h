@@ -39,8 +39,14 @@ void sharing_read(struct sharing *s, const struct quern_profile *p);
 void sharing_free(struct sharing *s);
 // Whether a pair has to do with a function of the profile, which is an object.
 bool sharing_has(const struct sharing_pair *pair, const struct quern_profile *p, uint32_t func);
-// "1,998 invalidations, false: c.a written by f (a.c:12), c.b by g (a.c:31)", to be freed.
+bool sharing_names(const struct sharing_pair *pair, const char *object, const char *file);
+// "1,998 invalidations, at most 2,000; false: c.a written by f (a.c:12), c.b written by g (a.c:31)",
+// to be freed.
 char *sharing_text(const struct sharing *s, const struct sharing_pair *pair);
+// Its parts: "1,998 invalidations, at most 2,000; false" and "c.a written by f (a.c:12)"; to be
+// freed.
+char *sharing_counts(const struct sharing *s, const struct sharing_pair *pair);
+char *sharing_side_text(const struct sharing_side *side);
 // The name of a side's place: "counters[0]", "heap: f (a.c:5) +8"; to be freed.
 char *sharing_place(const struct sharing_side *side);
 

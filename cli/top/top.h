@@ -12,6 +12,7 @@
 #include "cli/options/options.h"
 #include "cli/profiles/event.h"
 #include "cli/profiles/objects.h"
+#include "cli/profiles/sharing.h"
 #include "cli/profiles/side.h"
 #include "cli/profiles/walks.h"
 #include "report/core/detail.h"
@@ -92,6 +93,8 @@ struct top {
     bool data;  // is it of the data? Its functions are objects, which call none, or miss in them
     struct walks walks;
     struct objects objects;
+    struct sharing sharing;
+    char **shared; // of each pair of it three lines of text, then NULL
 
     // State of the screen
     struct top_place here, *back;
@@ -133,6 +136,9 @@ void top_options_read(struct top *t, int argc, char **argv);
 // top_data.c
 void top_data_load(struct top *t);
 void top_data_free(struct top *t);
+// Whether a pair of references to a line that threads share (t->sharing) has to do with the object.
+bool top_data_shares(const struct top *t, size_t pair, uint32_t func);
+#define TOP_PAIR_LINES 3
 // Shows this profile, which has the same events, in place of the one before; takes ownership.
 void top_data_again(struct top *t, struct quern_profile *p);
 // Ends the process on an error that only a lack of memory, or a bug, can cause.

@@ -68,6 +68,25 @@ static void load(struct top *t)
         t->formula[e] = formula_event(c, e);
 }
 
+static void read_sharing(struct top *t)
+{
+    const struct sharing *s = &t->sharing;
+    char **line;
+
+    sharing_read(&t->sharing, t->side[0].p);
+    line = t->shared = xcalloc(s->count * TOP_PAIR_LINES + 1, sizeof(*line));
+    for (size_t i = 0; i < s->count; i++) {
+        char *part[TOP_PAIR_LINES] = { sharing_counts(s, &s->pair[i]),
+                                       sharing_side_text(&s->pair[i].side[0]),
+                                       sharing_side_text(&s->pair[i].side[1]) };
+
+        for (int k = 0; k < TOP_PAIR_LINES; k++) {
+            *line++ = xasprintf("%s%s", k ? "    " : "  ", part[k]);
+            free(part[k]);
+        }
+    }
+}
+
 void top_data_load(struct top *t)
 {
     if (!t->side[0].p) // with --live there is one already
@@ -77,6 +96,7 @@ void top_data_load(struct top *t)
     t->data = objects_are(t->side[0].p);
     if (t->data) {
         walks_read(&t->walks, t->side[0].p);
+        read_sharing(t);
         objects_read(&t->objects, t->side[0].p, t->side[0].paths[0], NULL, NULL);
     }
     progress_begin("preparing %s", t->side[0].paths[0]);
@@ -89,6 +109,19 @@ void top_data_load(struct top *t)
     t->calls = t->core->has & CORE_HAS_CALL;
     t->inclusive = t->calls && !t->data;
     side_free(t->side);
+}
+
+bool top_data_shares(const struct top *t, size_t pair, uint32_t func)
+{
+    const struct core *c = t->core;
+    struct text name = core_string(c, c->name[func]), file = core_string(c, c->file[func]);
+    char *object = xasprintf("%.*s", (int)name.size, name.size ? (const char *)name.at : "");
+    char *of = xasprintf("%.*s", (int)file.size, file.size ? (const char *)file.at : "");
+    bool yes = sharing_names(&t->sharing.pair[pair], object, of);
+
+    free(object);
+    free(of);
+    return yes;
 }
 
 // ---- Replacing the core ----
@@ -181,5 +214,9 @@ void top_data_free(struct top *t)
 {
     walks_free(&t->walks);
     objects_free(&t->objects);
+    for (char **line = t->shared; line && *line; line++)
+        free(*line);
+    free(t->shared);
+    sharing_free(&t->sharing);
     free_core(t->core, t->formula);
 }

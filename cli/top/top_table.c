@@ -259,6 +259,28 @@ static void add_walk(struct string *s, const struct top *t, uint32_t func)
     free(text);
 }
 
+// Lines of an object that threads share: the pair with most invalidations, and how many there are.
+static void add_sharing(struct string *s, const struct top *t, uint32_t func)
+{
+    size_t first = t->sharing.count, n = 0;
+
+    for (size_t i = t->sharing.count; i-- > 0;)
+        if (top_data_shares(t, i, func)) {
+            first = i;
+            n++;
+        }
+    if (!n)
+        return;
+    char *text = sharing_counts(&t->sharing, &t->sharing.pair[first]), more[32] = "";
+    if (n > 1)
+        snprintf(more, sizeof(more), ", and %zu more", n - 1);
+    add_text(s, "  [shared: ");
+    add_text(s, text);
+    add_text(s, more);
+    add_text(s, "]");
+    free(text);
+}
+
 // Of an allocation, else NULL.
 static const struct lifetime *lifetime_of(const struct top *t, uint32_t func)
 {
@@ -317,6 +339,7 @@ static void add_func(struct string *s, const struct top *t, uint32_t func)
 
     add_name(s, t, func);
     add_walk(s, t, func);
+    add_sharing(s, t, func);
     bool file = core_string(c, c->file[func]).size, object = core_string(c, c->object[func]).size;
     if (!file && !object)
         return;
@@ -564,6 +587,7 @@ static void put_selected(struct top *t)
             add_core(&s, c, c->object[f]);
         }
         add_walk(&s, t, f);
+        add_sharing(&s, t, f);
         add_blocks(&s, t, f);
     } else if (r.kind == ROW_EVENT && c->event[r.of].formula.size) {
         add(&s, (const char *)c->event[r.of].name.at, c->event[r.of].name.size);

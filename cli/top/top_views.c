@@ -348,6 +348,24 @@ static void add_edges(struct top *t, uint32_t *edge, uint32_t n, bool caller)
         add_text(t, caller ? "  nobody" : "  none");
 }
 
+#define SHARED_SHOWN 10 // pairs of an object
+
+// Lines of an object that threads share, those with most invalidations first, as `quern annotate`
+// prints them.
+static void add_shared(struct top *t, uint32_t f)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < t->sharing.count && shown < SHARED_SHOWN; i++) {
+        if (!top_data_shares(t, i, f))
+            continue;
+        if (!shown++)
+            add_text(t, "Lines that threads share");
+        for (size_t k = 0; k < TOP_PAIR_LINES; k++)
+            add_text(t, t->shared[i * TOP_PAIR_LINES + k]);
+    }
+}
+
 static void make_function(struct top *t)
 {
     struct core *c = t->core;
@@ -381,6 +399,8 @@ static void make_function(struct top *t)
     top_rows_add(t, ROW_FUNC, f)->depth = 1;
     if (!t->data)
         top_rows_add(t, ROW_SELF, f)->depth = 1;
+    if (t->data && !misses)
+        add_shared(t, f);
     if (!t->data || misses) {
         add_text(t, misses ? "Objects that it misses in" : "Callees");
         for (uint32_t i = 0; i < callees; i++)

@@ -168,6 +168,19 @@ def made_screens():
     data_profiles("before", old=True)
     screens("data", ["data.out.7"], [DOWN, "e" + "\r", "1i", "\r", "3", "1i/stack\r"], columns=150)
     screens("data-base", ["--base=before/data.out.7", "data.out.7"], ["\r"], columns=110)
+    # Lines that threads share: of matrix two pairs, that with most first; of the list one, with it.
+    with open("data.out.7") as f:
+        text = f.read()
+    matrix, block = "static: matrix\t???", "heap: build (list.c:8) < main (grid.c:20)\t/src/list.c"
+    pairs = ("desc: Sharing order: serialized\n"
+             f"desc: Sharing: true\t2\t3\t{matrix}\t+8\treads\tby_rows\t/src/grid.c:14\t{block}\t\twrites\tbuild\t/src/list.c:8\n"
+             f"desc: Sharing: false\t1998\t1900000\t{matrix}\tcells[].head\twrites\tby_rows\t/src/grid.c:15\t"
+             f"{matrix}\t+64\twrites\tby_columns\t/src/grid.c:12\n")
+    write("shared.out", text.replace("positions:", pairs + "positions:", 1))
+    screens("shared", ["shared.out"], ["\r", "1" + DOWN + "\r", "1i\r"], columns=150)
+    # in an order that depends on timing
+    write("timing.out", text.replace("positions:", pairs.replace("serialized", "depends on timing") + "positions:", 1))
+    screens("shared-timing", ["timing.out"], [], columns=150)
     # A cycle: a and b call each other; templates; a file in folders.
     write("cycle.out", head + "ob=prog\nfl=src/x/a.cc\nfn=n::a<std::vector<int> >(int)\n1 5 0\ncfn=n::m::b()\ncalls=2 9\n"
           "1 30 0\nfn=n::m::b()\n9 10 0\ncfn=n::a<std::vector<int> >(int)\ncalls=1 1\n9 20 0\nfn=main\n20 1 0\n"
