@@ -108,7 +108,26 @@ static bool same_run(const struct search *s)
     return true;
 }
 
-// References of a kind of a line of a function.
+// Misses of a kind of a row's line in other objects.
+static quern_count elsewhere(const struct search *s, const struct objects_row *row, int kind)
+{
+    const struct objects *o = s->o;
+    quern_count sum = 0;
+
+    for (size_t i = 0; i < o->rows; i++) {
+        const struct objects_row *other = &o->row[i];
+
+        if (other->object != row->object && other->func == row->func && other->file == row->file &&
+            other->line == row->line)
+            sum += objects_counts(o, other, 0)[s->event[kind]];
+    }
+    return sum;
+}
+
+// References of a kind of a line of a function to the row's object, at most: a profile does not
+// tell objects that hit, but each miss in another object is a reference that was not to this one.
+// So the columns of two matrices that one line reads, a getter's that is inlined, are not taken for
+// references that find what the one before has fetched.
 static quern_count references(const struct search *s, const struct objects_row *row, int kind)
 {
     const struct quern_profile *p = s->o->p;
@@ -127,7 +146,7 @@ static quern_count references(const struct search *s, const struct objects_row *
             sum += rec.counts[s->refs[kind]];
     }
     quern_cursor_free(c);
-    return sum;
+    return sum - elsewhere(s, row, kind);
 }
 
 // "stride N" and nothing behind it: its bytes without the sign; 0: another walk.
