@@ -16,8 +16,7 @@ class Browser:
         for argument in (
             "--headless=new",
             "--disable-gpu",
-            # Pages left behind are not kept, and the next one is in the same process, as is what draws:
-            # 7.8 s of processor time instead of 11.1 for every view of three reports.
+            # Pages left behind are not kept, and the next one is in the same process, as is what draws.
             "--in-process-gpu",
             "--disable-features=BackForwardCache,ProactivelySwapBrowsingInstance,SpareRendererForSitePerProcess",
             "--disable-background-networking",

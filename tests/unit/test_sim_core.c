@@ -546,7 +546,8 @@ static void test_renamed_index(void **state)
     }
 }
 
-// Rounds of a store and a load of another base register, from one to the other, at one address each.
+// Rounds of a store and a load of another base register, from one to the other, at one address
+// each.
 static void rounds(uint32_t n, uint64_t store, uint64_t load)
 {
     struct core_op from = get_again();
@@ -601,10 +602,10 @@ static void test_learnt_places(void **state)
 }
 
 // After 200 rounds the load is as sure as it can be, 127, and has another store's data: the front
-// end begins anew when it has been retired. The next instruction is retired 15 cycles later: 10 until
-// it is there, 1 to allocation, 2 to execution, and 2; one part of the last is its own. At 103 it is
-// sure still; the second and third time make it 79 and 55: the fourth costs nothing, and so do those
-// that follow until it is sure again.
+// end begins anew when it has been retired. The next instruction is retired 15 cycles later: 10
+// until it is there, 1 to allocation, 2 to execution, and 2; one part of the last is its own. At
+// 103 it is sure still; the second and third time make it 79 and 55: the fourth costs nothing, and
+// so do those that follow until it is sure again.
 static void test_replayed(void **state)
 {
     struct core_machine m = renaming();
