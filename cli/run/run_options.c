@@ -372,8 +372,9 @@ static const struct option rows[] = {
       OPTION_SET, OPTION_DEBUG },
     { FLAG(LATE_COPY), NULL, "each child process itself copies its parent's counts",
       OPTION_SET, OPTION_DEBUG },
-    { FLAG(NO_HINTS), NULL, "give the kernel no hints about large pages and prefaulting",
-      OPTION_SET, OPTION_DEBUG },
+    { FLAG(NO_HINTS), NULL,
+      "give the kernel no hints about large pages and prefaulting, the processor none about lines "
+      "of a record", OPTION_SET, OPTION_DEBUG },
     { FLAG(NO_BGFINISH), NULL, "each child process writes its profile before it ends",
       OPTION_SET, OPTION_DEBUG },
     { FLAG(NO_ROUTINES), NULL, "with --replay, simulate in C", OPTION_SET, OPTION_DEBUG },

@@ -9,7 +9,7 @@
 
 #define HUGE_PAGE 0x200000ul
 
-// --no-page-hints: no hints from now on.
+// --no-hints: no hints from now on.
 void pages_hints_off(void);
 
 // Requests large pages, where there are such: for mapped memory that is not touched yet and that

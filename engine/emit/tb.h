@@ -140,6 +140,7 @@ struct tb {
     u64 side_look_up; // code that looks up the target in rcx at a side exit; 0: not emitted yet
     bool joined;      // no fetch was recorded since the superblock's last block began
     u32 log_ends;     // offset of the displacement that is the end of the record
+    u32 log_asked;    // words of the record, a multiple of 8, whose line ahead has been asked for
     u8 log_state;     // RECIPE_OPEN, RECIPE_CLOSED or neither
     bool flags_saved; // client flags are in flags_save
     bool bumped;      // the block's counter was incremented

@@ -105,6 +105,7 @@ static void config_replay(struct tb_config *c)
     c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;
     c->replayer_beside = how == SPOOL_F_REPLAY_AUTO ? processors() - 1 : 0;
     c->replayer_split = (spool->flags & SPOOL_F_REPLAY_SPLIT) || how == SPOOL_F_REPLAY_AUTO;
+    c->record_ahead = c->replayer && !(spool->flags & SPOOL_F_NO_HINTS);
     c->watched = c->recording && !serial;
     c->superblocks = c->recording && may_superblock(c);
     c->stamps = c->recording && stamps;

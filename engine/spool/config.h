@@ -17,6 +17,7 @@ struct tb_config {
     bool recording;        // record now, simulate later: --replay
     bool replayer;         // replay in another process
     u32 replayer_beside;   // only while at most this many threads run; 0: always
+    bool record_ahead;     // fragments ask for the buffer's lines before they store to them
     bool replayer_split;   // threads that wait for the replayer simulate LL
     bool bgfinish;         // a background finisher for a process that forks repeatedly
     bool watched;          // a process salvages the records after SIGKILL

@@ -25,6 +25,12 @@
 
 #define R11 11u
 
+// How far before its store a line of the buffer is asked for, in bytes. A buffer comes back from
+// the processor that replayed it: a store to a line that is in its cache takes about 100 ns, and
+// the stores behind it wait. 32 lines are written in 200 to 300 ns. (512, 1024, 2048 and 4096:
+// bzip2 1.40, 1.30, 1.27 and 1.32 s.)
+#define AHEAD 2048
+
 void recording_begin(struct tb *b)
 {
     struct record_block *l = &b->log.block;
@@ -51,6 +57,16 @@ void recording_begin(struct tb *b)
     b->value[R_RSP] = (struct value){ RECORD_STACK_SLOT, true, 0 };
 }
 
+// Asks for the lines that are AHEAD of the words recorded so far: at least one word of each.
+// PREFETCHW never faults; each 64-bit processor takes it, some as NOP.
+static void ask_ahead(struct tb *b)
+{
+    if (!tb_config.record_ahead)
+        return;
+    for (; b->log_asked < b->log.block.slots; b->log_asked += 8)
+        x86_prefetchw_m(&b->code, MEM(R11, (s32)(b->log_asked * 8 + AHEAD)));
+}
+
 void recording_open(struct tb *b)
 {
     b->log_state = RECIPE_OPEN;
@@ -64,6 +80,7 @@ void recording_open(struct tb *b)
         x86_mov_mi(&b->code, MEM(R11, 0), recordbuf_next_id());
     else
         x86_mov32_mi(&b->code, MEM(R11, 0), recordbuf_next_id());
+    b->log_asked = 0;
 }
 
 static struct record_op *new_op(struct tb *b, u32 i, enum record_kind kind)
@@ -99,6 +116,7 @@ static u16 record(struct tb *b, u32 reg)
 
     state_spill(b, R11);
     x86_mov(&b->code, MEM(R11, slot * 8), reg);
+    ask_ahead(b);
     return slot;
 }
 
@@ -406,6 +424,7 @@ void recording_close(struct tb *b, u32 i)
                        ? 0
                        : 1;
     }
+    ask_ahead(b);
     x86_lea(&b->code, R11, MEM(R11, l->slots * 8));
     ends = l->slots * 8u;
     if (!b->code.full)

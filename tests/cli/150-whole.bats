@@ -123,7 +123,7 @@ END
     syscall'
     for how in off inline process auto 'inline --no-replay-code' 'inline --small-buffers' \
         'process --small-buffers' 'process --no-vectors' 'process --no-avx512' \
-        'auto --no-page-hints'; do
+        'auto --no-hints'; do
         status=0
         "$QUERN" run -q --D1=1024,2,64 --branch-sim=yes --replay=$how -o out ./walk 3>&- || status=$?
         [ "$status" = 137 ]
@@ -138,6 +138,25 @@ END
     same "$(awk '/^11 / { print $2, $5, $6 }' out-off)" "100000 100000 100000"
     # 1000 bytes are 16 lines, at addresses that the last loads of 64 KiB have pushed out
     same "$(awk '/^18 / { print $2, $8, $9 }' out-off)" "1 1000 16"
+}
+
+@test "a fragment asks for its record's lines, unless --no-hints" {
+    real
+    [ "$(nproc)" -ge 2 ] || skip "one processor replays what it has recorded"
+    make_walk 100000 '    mov $231, %eax
+    xor %edi, %edi
+    syscall'
+    for how in '' --no-hints; do
+        "$QUERN" run -v --D1=1024,2,64 --replay=process --no-superblocks $how -o "out$how" ./walk 3>&- 2> "said$how"
+    done
+    cmp out out--no-hints
+    blocks=$(sed -n 's/.* engine: \([0-9]*\) blocks translated .*/\1/p' said)
+    bytes=$(sed -n 's/.* engine: \([0-9,]*\) bytes of code cache written/\1/p' said | tr -d ,)
+    without=$(sed -n 's/.* engine: \([0-9,]*\) bytes of code cache written/\1/p' said--no-hints | tr -d ,)
+    # Each record has at most eight words, so one instruction of 8 bytes; padding may follow.
+    [ "$blocks" -gt 2 ]
+    [ $((bytes - without)) -ge $((blocks * 8)) ]
+    [ $((bytes - without)) -lt $((blocks * 16)) ]
 }
 
 @test "killed by SIGKILL with calls open, nothing is lost of what they cost" {
@@ -183,7 +202,7 @@ END
     gcc -g -nostdlib -static -no-pie -o calls calls.S
     for how in off inline process auto 'inline --no-replay-code' 'inline --small-buffers' \
         'process --small-buffers' 'process --no-vectors' 'process --no-avx512' \
-        'auto --no-page-hints'; do
+        'auto --no-hints'; do
         status=0
         "$QUERN" run -q --calls=yes --D1=1024,2,64 --branch-sim=yes --replay=$how -o out ./calls 3>&- ||
             status=$?

@@ -241,7 +241,7 @@ int main(void)
     return wait(0) > 0;
 }
 END
-    for how in '' --no-bgfinish --no-pretranslate '--no-bgfinish --no-pretranslate' --no-page-hints \
+    for how in '' --no-bgfinish --no-pretranslate '--no-bgfinish --no-pretranslate' --no-hints \
         --no-early-copy; do
         mkdir p
         # shellcheck disable=SC2086

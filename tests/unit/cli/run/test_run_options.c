@@ -68,7 +68,7 @@ static const struct {
     { "--skip-direct-rec=yes",   36, SPOOL_F_SKIP_DIRECT },
     { "--skip-plt=no",           37, SPOOL_F_SHOW_PLT },
     { "--separate-threads=yes",  38, SPOOL_F_BY_THREAD },
-    { "--no-page-hints",         39, SPOOL_F_NO_HINTS },
+    { "--no-hints",         39, SPOOL_F_NO_HINTS },
     { "--client-requests=no",    40, SPOOL_F_NO_REQUESTS },
     { "--instr-at-start=no",     41, SPOOL_F_NOT_AT_START },
     { "--combine-dumps=yes",     43, SPOOL_F_COMBINE },
