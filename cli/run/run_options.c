@@ -362,8 +362,8 @@ static const struct option rows[] = {
       "auto, the fastest on this machine [auto]",
       OPTION_CHOICE, OPTION_DEBUG, FIELD(replay) },
     { FLAG(SMALL_BUFFERS), NULL,
-      "with --replay, record into buffers of 16 KiB, not 512; without caches, search for hot "
-      "blocks from the start, in buffers of 4 KiB, not 64", OPTION_SET, OPTION_DEBUG },
+      "with --replay, record into buffers of 16 KiB, not 512 to 2048; without caches, search for "
+      "hot blocks from the start, in buffers of 4 KiB, not 64", OPTION_SET, OPTION_DEBUG },
     { FLAG(NO_VALUES), NULL, "with --replay, record the address of each reference",
       OPTION_SET, OPTION_DEBUG },
     { FLAG(NO_SUPERBLOCKS), NULL, "never merge consecutive blocks", OPTION_SET, OPTION_DEBUG },

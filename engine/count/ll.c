@@ -52,7 +52,7 @@ struct pending {
 // With a replayer, references are batched in pieces, and either side may simulate a piece: the
 // client's thread does where it would wait for an empty buffer. Whoever simulates holds the first
 // stripe's lock. t->ll points into the piece that is being filled.
-#define PIECES      8u
+#define PIECES      16u
 #define PIECE_BYTES (LL_BATCH_SHARED + 1u)
 
 // When a buffer makes more than PIECES pieces, the replayer has to simulate some of them while the

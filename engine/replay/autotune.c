@@ -3,7 +3,7 @@
 #include "engine/replay/autotune.h"
 
 #define FIRST 24   // buffers before the first try; superblocks are made meanwhile
-#define MOST  1536 // at most between two tries
+#define MOST  384  // at most between two tries
 #define DROP  2
 #define SPAN  2 // buffers that are timed together
 // Buffers before one is timed. To here: the queue is replayed first. To the process: the queue has

@@ -17,23 +17,28 @@
 #include "engine/thread/stopworld.h"
 #include "engine/thread/threads.h"
 
-static u64 end_of(const struct thread *t)
+// The number of the buffer that is being filled.
+static u64 number_of(const struct thread *t)
 {
-    return t->recordbuf_begin + tb_config.recordbuf_size;
+    return (t->recordbuf_begin - (u64)t->self - TA_RECORDS) / TA_RECORD_STRIDE;
 }
 
-// The beginning of the thread's buffer i.
+// The thread's buffer i: they differ in where they begin.
+static u64 end_of(const struct thread *t, u64 i)
+{
+    return (u64)t->self + TA_RECORDS + i * TA_RECORD_STRIDE + TA_RECORD_SIZE;
+}
+
 static u64 begin_of(const struct thread *t, u64 i)
 {
-    return (u64)t->self + TA_RECORDS + i * TA_RECORD_STRIDE + TA_RECORD_SIZE -
-           tb_config.recordbuf_size;
+    return end_of(t, i) - t->recordbuf_size;
 }
 
 // Makes the guard page after the buffer; it stays readable, because the replay of a full buffer
 // reads a word there. A buffer that an earlier thread had in this area stays as it is.
 static void make_buffer(const struct thread *t, u64 begin)
 {
-    u64 end = begin + tb_config.recordbuf_size;
+    u64 end = begin + t->recordbuf_size;
 
     if (threads_has_guards(t) || *(const u64 *)end == RECORD_END)
         return;
@@ -42,14 +47,13 @@ static void make_buffer(const struct thread *t, u64 begin)
         engine_die("cannot protect the end of a thread's buffer");
     // Records have been replayed before a fork: a child does not need these pages, which the parent
     // would otherwise copy, nor their page tables. An old kernel shares them.
-    sys_madvise(begin, tb_config.recordbuf_size, MADV_WIPEONFORK);
+    sys_madvise(end - TA_RECORD_SIZE, TA_RECORD_SIZE, MADV_WIPEONFORK);
 }
 
 // The buffer after the one that is being filled.
 static u64 next_of(const struct thread *t)
 {
-    u64 i = (t->recordbuf_begin - (u64)t->self - TA_RECORDS) / TA_RECORD_STRIDE;
-    u64 begin = begin_of(t, (i + 1) % TA_RECORD_BUFFERS);
+    u64 begin = begin_of(t, (number_of(t) + 1) % TA_RECORD_BUFFERS);
 
     make_buffer(t, begin);
     return begin;
@@ -81,7 +85,7 @@ void recordbuf_reserve(void)
 // Makes space for `words` words and the end mark after them.
 static void make_space(struct thread *t, u32 words)
 {
-    if (t->record_at + 8 * words + 8 > end_of(t))
+    if (t->record_at + 8 * words + 8 > end_of(t, number_of(t)))
         recordbuf_drain(t);
     ((u64 *)t->record_at)[words] = 0;
 }
@@ -132,10 +136,12 @@ void recordbuf_init(void)
 
 static void buffers_init(struct thread *t)
 {
+    t->recordbuf_size = tb_config.recordbuf_size;
+    t->recordbuf_filled = 0;
     t->record_at = t->recordbuf_begin = begin_of(t, 0);
     make_buffer(t, t->recordbuf_begin);
     if (t->slot == 0)
-        sys_populate(t->recordbuf_begin, tb_config.recordbuf_size);
+        sys_populate(t->recordbuf_begin, t->recordbuf_size);
     *(u64 *)t->recordbuf_begin = 0;
 }
 
@@ -256,13 +262,35 @@ void recordbuf_interrupted(struct thread *t, const struct restore_progress *left
 
 void (*recordbuf_on_full)(const u64 *from, const u64 *end);
 
+// A buffer is full: the size of those that are begun from now on.
+static void choose_size(struct thread *t)
+{
+    if (t->recordbuf_filled < RECORDBUF_GROWS)
+        t->recordbuf_filled++;
+    t->recordbuf_size =
+        tb_config.recordbuf_grows && t->recordbuf_filled == RECORDBUF_GROWS && threads_count() == 1
+            ? TA_RECORD_SIZE
+            : tb_config.recordbuf_size;
+}
+
+// The empty buffer gets the size that was chosen.
+static void resize(struct thread *t)
+{
+    u64 begin = begin_of(t, number_of(t));
+
+    *(u64 *)begin = 0; // first: a salvage after SIGKILL finds no record
+    __atomic_store_n(&t->recordbuf_begin, begin, __ATOMIC_RELEASE);
+    objtable_buffer_begins(t, begin);
+}
+
 bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
 {
-    u64 end = end_of(t), start = *r11;
+    u64 end = end_of(t, number_of(t)), start = *r11;
 
     if (!tb_config.recording || addr - end >= RECORD_WORDS_MAX * 8ul ||
-        start - t->recordbuf_begin > tb_config.recordbuf_size)
+        start - t->recordbuf_begin > t->recordbuf_size)
         return false;
+    choose_size(t);
     if (recordbuf_on_full)
         recordbuf_on_full((const u64 *)t->recordbuf_begin, (const u64 *)start);
     // The store after a record is the first of the next record: nothing of that is in the buffer
@@ -280,6 +308,7 @@ bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
     } else {
         t->record_at = start;
         recordbuf_drain(t);
+        resize(t);
         __atomic_fetch_add(&spool->n_replayed, 1, __ATOMIC_RELAXED);
     }
     t->record_at = *r11 = t->recordbuf_begin;

@@ -13,6 +13,11 @@
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
+// A thread's buffers have 512 KiB, and if it is alone 2 MiB once so many have been full. A full
+// buffer costs a signal; new pages cost more than that many signals; and of several threads each
+// simulates a buffer at a time, so that the order of their references is coarser with larger ones.
+#define RECORDBUF_GROWS 256u
+
 struct restore_progress;
 
 // After the options are read: memory for descriptions of records. Without memory nothing is

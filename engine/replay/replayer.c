@@ -301,7 +301,7 @@ static void inherit(void)
                        j->buffer[last].from == (const u64 *)t->recordbuf_begin
                            ? NULL
                            : (const u64 *)t->recordbuf_begin,
-                       tb_config.recordbuf_size);
+                       t->recordbuf_size);
     }
 }
 

@@ -129,7 +129,8 @@ void config_init(u64 i1_bytes, u64 d1_bytes)
     c->sampled = c->core && spool->machine.sampling.interval;
     c->learns = c->sampled && !spool->machine.sampling.branches;
     c->way_search = !(spool->flags & SPOOL_F_NO_WAY_SEARCH);
-    c->recordbuf_size = spool->flags & SPOOL_F_SMALL_BUFFERS ? 0x4000 : 0x80000;
+    c->recordbuf_grows = !(spool->flags & SPOOL_F_SMALL_BUFFERS);
+    c->recordbuf_size = c->recordbuf_grows ? 0x80000 : 0x4000;
     c->shown = spool->cpu.leaves != 0;
     if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
         c->xstate_mask = (u32)spool->cpu.xcr0 | 3;

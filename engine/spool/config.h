@@ -21,7 +21,8 @@ struct tb_config {
     bool replayer_split;   // threads that wait for the replayer simulate LL
     bool bgfinish;         // a background finisher for a process that forks repeatedly
     bool watched;          // a process salvages the records after SIGKILL
-    u32 recordbuf_size;    // bytes of a thread's record buffer
+    u32 recordbuf_size;    // bytes of a thread's record buffers, at first
+    bool recordbuf_grows;  // the only thread's get larger (recordbuf.h)
     bool values;           // record registers, not addresses
     bool superblocks;      // consecutive blocks become one fragment
     bool watch;            // superblocks by noting which blocks are entered: nothing is recorded

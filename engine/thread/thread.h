@@ -34,17 +34,6 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-// Four record buffers, used in rotation. Behind each is a guard: a page, or everything up to the
-// next buffer (threads_has_guards). With a replayer process, the lines of a buffer are in that
-// process's caches when the buffer is used again: with two buffers, writing took twice as long
-// (docs/design/030).
-#define TA_RECORDS        0x290000
-#define TA_RECORD_BUFFERS 4
-#define TA_RECORD_STRIDE  0x90000
-#define TA_RECORD_SIZE    0x80000
-// Or, where nothing is recorded and blocks are watched, the blocks that were entered: u32 each. The
-// buffer ends where the low 16 bits of the address are 0.
-#define TA_HOT_END (TA_RECORDS + 0x10000)
 // Tables of generated routines (replay/routine.c). The distance from a tag to its stamp is not a
 // multiple of 4 KiB: a load of one would wait for the store of the other.
 #define TA_REPLAY     0x4f0000
@@ -57,7 +46,7 @@
 #define TA_REPLAY_END 0x1000000
 // D1: u64 tags, set by set, most recently used first, at a stride of 1, 2, 4 or 8 lines.
 #define TA_D1            0x1000000
-#define TA_D1_SIZE       0x1000000
+#define TA_D1_SIZE       0x400000           // a larger D1 is simulated out of line
 #define TA_D1_TAGS       TA_D1              // u64 addresses of lines
 #define TA_D1_STAMPS     (TA_D1 + 0x80840)  // u64
 #define TA_D1_HINTS      (TA_D1 + 0x110000) // u16 ways, by number of the line
@@ -69,7 +58,19 @@
 // LL references that a replayer process finds (count/ll.c): pieces of 64 KiB, used in rotation,
 // each aligned to its size.
 #define TA_LL_PIECES     0x1300000
-#define TA_LL_PIECES_END 0x1380000
+#define TA_LL_PIECES_END 0x1400000
+// Four record buffers, used in rotation. Behind each is a guard: a page, or everything up to the
+// next buffer (threads_has_guards). With a replayer process, the lines of a buffer are in that
+// process's caches when the buffer is used again: with two buffers, writing took twice as long
+// (docs/design/030).
+#define TA_RECORDS        0x1400000
+#define TA_RECORD_BUFFERS 4
+#define TA_RECORD_STRIDE  0x210000
+#define TA_RECORD_SIZE    0x200000
+// Or, where nothing is recorded and blocks are watched, the blocks that were entered: u32 each. The
+// buffer ends where the low 16 bits of the address are 0.
+#define TA_HOT_END     (TA_RECORDS + 0x10000)
+#define TA_RECORDS_END (TA_RECORDS + TA_RECORD_BUFFERS * TA_RECORD_STRIDE)
 // TA_COUNTERS follows (layout.h)
 
 // Offsets in struct thread for assembly and for the emitter.
@@ -237,6 +238,8 @@ struct thread {
     struct thread_own *own;   // threads.c
     struct vfork_save *vfork; // fork.c
     u64 recordbuf_begin;      // recordbuf.c: the buffer that is being filled
+    u32 recordbuf_size;       // its bytes
+    u32 recordbuf_filled;     // buffers that have been full, at most RECORDBUF_GROWS
     const struct record_block *record_tail; // replay.c: its branch's outcome is not known yet
     u64 partial_insns; // executed instructions of blocks that were left in the middle
     u64 vtsc_base;     // vtsc.c: its time less its counters

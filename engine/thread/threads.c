@@ -72,8 +72,8 @@ bool threads_is_profiled(const struct thread *t)
         TA_RECORDS + (i)*TA_RECORD_STRIDE,                                 \
             TA_RECORDS + (i)*TA_RECORD_STRIDE + TA_RECORD_SIZE + PAGE_SIZE \
     }
-_Static_assert(TA_RECORD_BUFFERS == 4 &&
-                   TA_RECORDS + TA_RECORD_BUFFERS * TA_RECORD_STRIDE <= TA_REPLAY,
+_Static_assert(TA_RECORD_BUFFERS == 4 && TA_LL_PIECES_END <= TA_RECORDS &&
+                   TA_D1 + TA_D1_SIZE <= TA_RECORDS && TA_RECORDS_END <= TA_COUNTERS,
                "space for buffers");
 
 static const struct {
@@ -82,12 +82,12 @@ static const struct {
     { 0, TA_ENGINE_STACK },
     { TA_ENGINE_STACK + PAGE_SIZE, TA_ENGINE_STACK_TOP },
     { TA_SIGNAL_STACK + PAGE_SIZE, TA_SIGNAL_STACK_TOP },
+    { TA_REPLAY, TA_REPLAY_END },
+    { TA_D1, TA_D1 + TA_D1_SIZE },
     LOG_PART(0),
     LOG_PART(1),
     LOG_PART(2),
     LOG_PART(3),
-    { TA_REPLAY, TA_REPLAY_END },
-    { TA_D1, TA_D1 + TA_D1_SIZE },
 };
 
 // The gaps between these, as guard regions (MADV_GUARD_INSTALL) of one mapping.
@@ -99,10 +99,10 @@ static const struct {
     { TA_RECORDS + TA_RECORD_SIZE, TA_RECORDS + TA_RECORD_STRIDE },
     { TA_RECORDS + TA_RECORD_STRIDE + TA_RECORD_SIZE, TA_RECORDS + 2 * TA_RECORD_STRIDE },
     { TA_RECORDS + 2 * TA_RECORD_STRIDE + TA_RECORD_SIZE, TA_RECORDS + 3 * TA_RECORD_STRIDE },
-    { TA_RECORDS + 3 * TA_RECORD_STRIDE + TA_RECORD_SIZE, TA_REPLAY },
+    { TA_RECORDS + 3 * TA_RECORD_STRIDE + TA_RECORD_SIZE, TA_RECORDS_END },
 };
 
-// The first areas are 17 mappings each: guard pages have no access, and record buffers are not
+// The first areas are 16 mappings each: guard pages have no access, and record buffers are not
 // copied for a forked child. A process may have 65,530 mappings (vm.max_map_count), and 2,400 such
 // areas use them up. So further areas are one mapping each, where the kernel has guard regions
 // (Linux 6.13).

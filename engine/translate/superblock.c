@@ -25,7 +25,7 @@
 #include "engine/translate/translate.h"
 
 #define EXAMINED   512u // records of a buffer that are examined
-#define IDLE_MAX   15u  // buffers that are skipped, while nothing is found
+#define IDLE_MAX   4u   // buffers that are skipped, while nothing is found
 #define MADE_MAX   2u   // superblocks for one buffer
 #define SEEN       48u  // times that a candidate is seen until it is decided
 #define WATCHED    12u  // the last of these, whose paths are compared

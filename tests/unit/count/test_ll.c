@@ -32,7 +32,7 @@
 #include "tests/unit/thread/waiter.h"
 
 #define PIECE    4096u
-#define PIECES   8u
+#define PIECES   16u
 #define COUNTERS 64u
 
 struct tb_config tb_config;
@@ -209,7 +209,7 @@ static void test_without_vectors(void **state)
     test_by_turns(state);
 }
 
-// Only whole pieces are left to the thread. Above eight, the replayer simulates the oldest.
+// Only whole pieces are left to the thread. Above sixteen, the replayer simulates the oldest.
 static void test_pieces(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_pieces(void **state)
     assert_false(ll_help(t));
     check();
     assert_int_equal(header.n_helped, PIECE);
-    refer_to_some(10 * PIECE + 5);
+    refer_to_some((PIECES + 2) * PIECE + 5);
     for (u32 i = 0; i < PIECES - 1; i++)
         assert_true(ll_help(t));
     assert_false(ll_help(t));
@@ -233,7 +233,7 @@ static void test_pieces(void **state)
     check();
 }
 
-// After a buffer with more than eight pieces, none is left to the thread for a while.
+// After a buffer with more than sixteen pieces, none is left to the thread for a while.
 static void test_many(void **state)
 {
     (void)state;
@@ -425,14 +425,14 @@ static void sleeps(void)
     woken = syscall(SYS_futex, &word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &limit);
 }
 
-// A thread that sleeps for pieces is woken when there are four.
+// A thread that sleeps for pieces is woken when there are eight.
 static void test_woken(void **state)
 {
     (void)state;
     ll_beside(t, true);
     assert_false(ll_ask(t, &word));
     assert_true(waiter_waits(sleeps));
-    refer_to_some(4 * PIECE);
+    refer_to_some(PIECES / 2 * PIECE);
     waiter_end();
     assert_int_equal(woken, 0);
     assert_true(ll_ask(t, &word));

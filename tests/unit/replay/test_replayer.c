@@ -306,7 +306,7 @@ static void test_inherited(void **state)
         own.tgid = sys_getpid();
         replayer_start();
         shared->replayer = spool->replayer;
-        tb_config.recordbuf_size = 24;
+        t->recordbuf_size = u->recordbuf_size = 24;
         t->recordbuf_begin = (u64)record;
         u->recordbuf_begin = (u64)(record + 1);
         if (tb_config.replayer) {

@@ -381,7 +381,7 @@ static void lean(void)
     struct thread *t;
 
     many(31, &t);
-    if (threads_has_guards(t) || mappings((u64)t, (u64)t + TA_COUNTERS) != 15)
+    if (threads_has_guards(t) || mappings((u64)t, (u64)t + TA_COUNTERS) != 14)
         sys_exit_group(1);
     many(40, &t);
     if (!threads_has_guards(t) || mappings((u64)t, (u64)t + TA_COUNTERS) != 1)
@@ -420,7 +420,7 @@ static void old_kernel(void)
     if (sys_call3(SYS_SECCOMP_CALL, 1, 0, (u64)&prog))
         sys_exit_group(3);
     many(40, &t);
-    if (threads_has_guards(t) || mappings((u64)t, (u64)t + TA_COUNTERS) != 15)
+    if (threads_has_guards(t) || mappings((u64)t, (u64)t + TA_COUNTERS) != 14)
         sys_exit_group(4);
     assert_int_equal(readable((u64)t + TA_ENGINE_STACK), -EFAULT);
     assert_int_equal(readable((u64)t + TA_SIGNAL_STACK), -EFAULT);
