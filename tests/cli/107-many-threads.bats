@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# `quern run` of 3,000 threads that are all there at once: more than the 2,400 whose memory has a
+# `quern run` of 2,500 threads that are all there at once: more than the 2,400 whose memory has a
 # place of its own from the beginning, so that rows of further places are used.
 
 load run
 
-THREADS=3000
+THREADS=2500
 
 # Each thread executes work(): 1 + 2 * 1,000 + 1 = 2,002 instructions, and touch(): 1 + 4 * 64 + 1 =
 # 258 with 64 reads (what is read and written is a read) and that of its return. With an argument
@@ -22,8 +22,8 @@ make_threads() {
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int there, go, early;
+static pthread_cond_t all_there = PTHREAD_COND_INITIALIZER, changed = PTHREAD_COND_INITIALIZER;
+static int threads, there, go, early;
 static char memory[4096];
 
 void work(void);
@@ -39,8 +39,8 @@ static void *run(void *unused)
     if (early)
         work();
     pthread_mutex_lock(&lock);
-    there++;
-    pthread_cond_broadcast(&changed);
+    if (++there == threads)
+        pthread_cond_signal(&all_there); // not one signal each: all that wait would wake each time
     while (!go)
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
@@ -51,10 +51,12 @@ static void *run(void *unused)
 
 int main(int argc, char **argv)
 {
-    int threads = atoi(argv[1]), status = 0;
-    pthread_t *all = calloc(threads, sizeof(*all));
+    int status = 0;
+    pthread_t *all;
     pthread_attr_t small;
 
+    threads = atoi(argv[1]);
+    all = calloc(threads, sizeof(*all));
     early = argc > 2 && !strcmp(argv[2], "wait");
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 65536);
@@ -65,7 +67,7 @@ int main(int argc, char **argv)
         }
     pthread_mutex_lock(&lock);
     while (there < threads)
-        pthread_cond_wait(&changed, &lock);
+        pthread_cond_wait(&all_there, &lock);
     if (early) {
         puts("ready");
         fflush(stdout);
@@ -102,7 +104,7 @@ count_of() { # FILE FUNCTION EVENT
             [.functions[] | select(.name == $name) | .self[$at]] | add // 0'
 }
 
-@test "3,000 threads at once: what each executes is counted exactly" {
+@test "2,500 threads at once: what each executes is counted exactly" {
     make_threads
     for options in '' '--cache-sim=no' '--replay=inline --branch-sim=yes' '--calls=yes'; do
         rm -f out
@@ -116,7 +118,7 @@ count_of() { # FILE FUNCTION EVENT
     done
 }
 
-@test "a fork beside 3,000 threads: the child has its own counts" {
+@test "a fork beside 2,500 threads: the child has its own counts" {
     make_threads
     for options in '' '--calls=yes'; do
         rm -f out.*
@@ -128,7 +130,7 @@ count_of() { # FILE FUNCTION EVENT
     done
 }
 
-@test "3,000 threads, killed: the counts up to then are recovered, what was dumped is not in them" {
+@test "2,500 threads, killed: the counts up to then are recovered, what was dumped is not in them" {
     make_threads
     for options in '' '--calls=yes'; do
         rm -f out out.1
