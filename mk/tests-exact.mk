@@ -72,10 +72,16 @@ $(GUEST_C): $(GUEST_DIR)/%: $(BUILD)/obj/guest/%.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) -pthread -o $@ $^
 
+# Each program has the common modes and a third of the others; soak-guest runs all in all modes.
 .PHONY: check-guest
 check-guest: $(BUILD)/bin/quern $(GUEST_S) $(GUEST_C)
 	@tests/guest/run $< $(GUEST_DIR)
 CHECKS += check-guest
+
+.PHONY: soak-guest
+soak: soak-guest
+soak-guest: $(GUEST_S) $(GUEST_C) $(ALL)
+	@GUEST_MODES=all tests/guest/run $(BUILD)/bin/quern $(GUEST_DIR)
 
 # ---- Against single-stepping ----
 ORACLE     := $(BUILD)/tests/oracle/oracle

@@ -13,6 +13,7 @@
 // expect: Ir=24 I1mr=2 ILmr=2 Dr=1 D1mr=1 DLmr=1 Dw=0 D1mw=0 DLmw=0 Bc=10 Bcm=10 Bi=0 Bim=0
 // case: --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=68 I1mr=3 ILmr=3 Dr=1 D1mr=1 DLmr=1 Dw=0 D1mw=0 DLmw=0 Bc=30 Bi=0 Bim=0
+// about: flush watched replay-flush
 
 #include "request.inc"
 

@@ -8,6 +8,7 @@
 //
 // case: --I1=1024,1,64 --D1=512,2,64 --LL=16384,4,64
 // expect: Ir=12 I1mr=1 ILmr=1 Dr=8 D1mr=6 DLmr=3 Dw=0 D1mw=0 DLmw=0 Bc=0 Bcm=0 Bi=0 Bim=0
+// about: no-fast-tags no-way-search replay-c
 
         .section .bss
         .align  4096

@@ -14,6 +14,7 @@
 //
 // case: --I1=1024,1,64 --D1=1024,2,64 --LL=1024,1,64
 // expect: Ir=11 I1mr=3 ILmr=3 Dr=5 D1mr=4 DLmr=4 Dw=0 D1mw=0 DLmw=0 Bc=0 Bcm=0 Bi=0 Bim=0
+// about: no-fast-tags no-way-search replay-c
 
         .section .bss
         .align  4096

@@ -31,6 +31,7 @@
 // expect: Ir=94008 Dr=86000 D1mr=40000 DLmr=13 Dw=0 D1mw=0 DLmw=0 Bc=4000 Bi=0 Bim=0
 // case: --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64
 // expect: Ir=94008 Dr=86000 D1mr=60002 DLmr=13 Dw=0 D1mw=0 DLmw=0 Bc=4000 Bi=0 Bim=0
+// about: no-fast-tags no-way-search replay-c
 
         .section .bss
         .align  4096

@@ -15,6 +15,7 @@
 //
 // case: --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=20 Dr=0 Dw=0 Bc=9 Bcm=5 Bi=0 Bim=0
+// about: no-way-search replay-c
 
         .text
         .globl  _start

@@ -11,6 +11,7 @@
 //
 // case: --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=60 Dr=16 Dw=8 D1mw=1 Bc=8 Bcm=7 Bi=9 Bim=7
+// about: no-chain no-ibl replay-unlinked
 
         .section .data
         .align  64

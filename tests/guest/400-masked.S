@@ -12,6 +12,7 @@
 // case: --I1=1024,1,64 --D1=4096,1,64 --LL=65536,4,64
 // expect: Ir=11 Dr=7 D1mr=4 DLmr=4 Dw=3 D1mw=2 DLmw=2 Bc=0 Bcm=0 Bi=0 Bim=0
 // needs: avx2
+// about: replay-scalar replay-addresses replay-c
 
         .section .data
         .align  4096

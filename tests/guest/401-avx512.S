@@ -16,6 +16,7 @@
 // case: --I1=1024,1,64 --D1=4096,1,64 --LL=65536,4,64
 // expect: Ir=17 Dr=4 D1mr=3 DLmr=3 Dw=5 D1mw=2 DLmw=2 Bc=0 Bcm=0 Bi=0 Bim=0
 // needs: avx512f
+// about: replay-scalar replay-addresses replay-c
 
         .section .bss
         .align  4096

@@ -6,6 +6,7 @@
 // case:
 // case: --cpu=x86-64
 // case: --cpu=x86-64,cx16,popcnt --tsc=counted
+// about: reproducible
 #include <cpuid.h>
 #include <signal.h>
 #include <stdint.h>

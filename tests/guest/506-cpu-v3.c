@@ -4,4 +4,5 @@
 // needs: avx2 bmi2 fma movbe abm f16c xsave
 // case: --cpu=x86-64-v3
 // case: --cpu=x86-64-v3,-bmi2 --tsc=counted
+// about: reproducible
 #include "505-cpu.c"

@@ -8,6 +8,7 @@
 // case: --cpu=x86-64
 // case: --cpu=x86-64-v2
 // case: --reproducible=yes
+// about: reproducible
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>

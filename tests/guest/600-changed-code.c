@@ -4,6 +4,8 @@
 // the program counter within one straight line, through a second mapping, by a system call, by
 // unmapping and mapping, by moving, by mapping over it, and after a change of protection. Each time
 // the new code must be executed.
+//
+// about: no-chain tiny-cache flush replay-flush
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>

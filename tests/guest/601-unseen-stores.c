@@ -3,6 +3,8 @@
 // Code that changes later code of the same block by stores without an operand in memory:
 // maskmovdqu, and clzero where the processor has it. The changed code must be executed, not the
 // code before.
+//
+// about: tiny-cache flush replay-flush
 #include <cpuid.h>
 #include <stdint.h>
 #include <string.h>

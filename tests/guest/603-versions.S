@@ -13,6 +13,7 @@
 //
 // case: --I1=32768,8,64
 // expect: Ir=7659 Dr=900 Dw=1800 Bc=1001 Bi=0
+// about: tiny-cache flush replay-flush
 
         .section .bss
         .align  4096

@@ -9,6 +9,7 @@
 //
 // case: --I1=32768,8,64
 // expect: Ir=1208 Dr=201 Dw=500 Bc=101 Bi=0
+// about: flush replay-flush
 
         .section .bss
         .align  4096

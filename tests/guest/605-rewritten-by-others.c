@@ -5,6 +5,7 @@
 // last one.
 //
 // varies: how often the threads call
+// about: tiny-cache flush replay-flush
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

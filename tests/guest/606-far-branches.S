@@ -9,6 +9,7 @@
 //
 // case: --I1=32768,8,64
 // expect: Ir=23007 Dr=1 Dw=9000 Bc=1001 Bi=0
+// about: no-ibl replay-unlinked
 
         .section .bss
         .align  4096

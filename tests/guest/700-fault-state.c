@@ -4,6 +4,8 @@
 // those that the faulting instruction would have overwritten: they are dead to Quern), rip at
 // the faulting instruction, the address; with any instructions before the fault in its block. The
 // program continues with the context that the handler leaves.
+//
+// about: flush replay-small replay-blocks
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>

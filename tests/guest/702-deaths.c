@@ -2,6 +2,8 @@
 //
 // Children that die in every way: the parent gets the right status. And the codes that handlers
 // see.
+//
+// about: replay-split
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
 // Instructions that trap, are illegal or privileged, or branch far, each with the state that a
 // handler sees: signal, code, trap number, error code and flags must be as natively. Some are run
 // with alignment checks on (AC), which must not reach the engine.
+//
+// about: flush replay-small
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>

@@ -34,6 +34,7 @@
 // expect: Ir=3184613 Bc=600811
 // case: --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=3184613 Bc=600811
+// about: watched replay-small replay-blocks replay-flush replay-split
 
         .text
         .globl  _start

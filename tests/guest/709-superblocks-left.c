@@ -7,6 +7,7 @@
 // every case.
 //
 // varies: a timer, and threads
+// about: watched replay-small replay-blocks replay-flush replay-split
 
 #include <pthread.h>
 #include <sched.h>

@@ -3,6 +3,8 @@
 // A program that limits its memory to less than it uses continues as long as it allocates no more.
 // Memory that the engine needs for the program's code after that does not fail: 40,000
 // blocks, with each of the two limits.
+//
+// about: tiny-cache replay-split
 
 #include <stdint.h>
 #include <string.h>

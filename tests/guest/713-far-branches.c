@@ -4,6 +4,7 @@
 // stack, and their targets, between signals and in children.
 //
 // varies: signals come when they come
+// about: no-ibl replay-unlinked
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 //
 // fork, vfork, clone in all forms, posix_spawn, system, exec: the child's effects on memory, the
 // parent's result, and a failed call leaves nothing behind.
+//
+// about: replay-split
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>

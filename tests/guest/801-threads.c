@@ -5,6 +5,7 @@
 // ends first.
 //
 // varies: threads, and loops that wait for them
+// about: flush replay-split
 
 #include <pthread.h>
 #include <semaphore.h>

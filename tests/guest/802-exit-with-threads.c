@@ -3,6 +3,7 @@
 // The process ends while other threads compute, wait in the kernel, and hold a lock.
 //
 // varies: threads that run until the process ends
+// about: replay-split
 
 #include <pthread.h>
 #include <stdint.h>

@@ -13,6 +13,7 @@
 //
 // case: --I1=1024,1,64 --D1=2048,2,64 --LL=16384,4,64
 // expect: Ir=101 I1mr=10 ILmr=3 Dr=16 D1mr=16 DLmr=4 Dw=0 D1mw=0 DLmw=0 Bc=12 Bcm=7 Bi=0 Bim=0
+// about: replay-split
 
         .set    FLAGS, 0x14f00          // CLONE_VM, _FS, _FILES, _SIGHAND, _VFORK, _THREAD
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A process with one free descriptor, or none, forks: the child runs to its end.
+//
+// about: replay-split
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -2,6 +2,8 @@
 //
 // A program without a free descriptor sees the same under /proc as natively: its own link
 // leads to it, and numbers that it has not opened are missing.
+//
+// about: replay-split
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
