@@ -12,7 +12,7 @@ $(BUILD)/tests/state/%: tests/guest-state/%.c tests/guest-state/check.h $(FLAGS_
 	$(Q)$(CC) -std=gnu11 -O1 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $< -lm
 
 # NAME=... runs only these programs; STATE_MODES='plain cache stress' chooses the modes, all is all,
-# else each program has half of them. soak-state runs all programs in all modes.
+# else each program has the common ones and a third of the others. soak-state runs all programs in all modes.
 CHECKS += check-state
 .PHONY: check-state
 check-state: $(STATE_PROGRAMS) $(ALL)
