@@ -62,7 +62,8 @@ check-built: all $(or $(T),$(CHECKS))
 # JOBS how many are run at a time.
 # The longest go first, so none runs alone at the end.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n : 4)))
-LONGEST := check-state check-report check-cli check-guest check-cli-counts check-compilers check-calls check-control
+LONGEST := check-report check-state check-cli check-calls check-faults check-cli-counts check-levels check-programs \
+    check-guest check-data check-compilers check-peers check-control
 in_order = $(foreach c,$(LONGEST),$(filter $(c),$(CHECKS))) $(filter-out $(LONGEST),$(CHECKS))
 check-now:
 	+@MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/check -j $(JOBS) $(if $(TIMEOUT),-t $(TIMEOUT)) \
@@ -150,7 +151,8 @@ help:
 #? make bench-machine-micro  what loops take on this processor, and by a model
 #? make bench-machine   native cycles of 64 programs, and estimates from counts beside them
 #? make bench-tools     time the readers, writers and tools
-#? make soak            the program tests under forced cache flushes and preemption
+#? make soak            the program tests under forced cache flushes and preemption; all modes of
+#?                      check-guest and check-state (soak-guest, soak-state)
 #? make fuzz            run the fuzzers of the parsers for a while (fuzz-insn, fuzz-sim: of the
 #?                      engine; fuzz-recover: of `quern recover`)
 #? make mutate          plant faults one at a time, name those no test finds (FILES= N= SEED=)
