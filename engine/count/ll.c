@@ -95,6 +95,19 @@ static u32 own_batch(void)
     return tb_config.calls && tb_config.vectors == 64 ? 0 : LL_BATCH_OWN;
 }
 
+// Sets how many references are batched. A miss of an L1 loads its set of LL ahead only if the batch
+// is small: of a large one it is used much later, and perhaps by another processor, which would
+// lose it in between.
+static void set_batch(u32 batch)
+{
+    static const _Alignas(64) u64 quiet[8]; // a line that nobody writes
+    bool soon = batch != LL_BATCH_SHARED && ll.narrow.tags && !(spool->flags & SPOOL_F_NO_HINTS);
+
+    vector_sets.ll_batch = batch;
+    vector_sets.at_miss = soon ? (const void *)ll.narrow.tags : quiet;
+    vector_sets.at_miss_mask = soon ? vector_sets.ll_ahead : 0;
+}
+
 // What vector.S and routine.S have to know of it.
 static void vectors_learn(const struct sim_narrow *c)
 {
@@ -128,7 +141,7 @@ static void init_levels(void)
     ll.line_shift = (u32)__builtin_ctz(line);
     vector_sets.ll_tags = nothing;
     vector_sets.ll_set = 6;
-    vector_sets.ll_batch = own_batch();
+    set_batch(own_batch());
 }
 
 void ll_init(void)
@@ -150,7 +163,7 @@ void ll_init(void)
         ll.stripe_mask = STRIPES - 1;
     ll.line_shift = (u32)__builtin_ctz(g.line);
     vectors_learn(&ll.narrow);
-    vector_sets.ll_batch = own_batch();
+    set_batch(own_batch());
     if (ll.narrow.tags)
         llfork_init(ll.narrow.tags, ll.narrow.stride, sets);
 }
@@ -185,7 +198,7 @@ void ll_share(void)
 {
     if (llfork_is_on())
         llfork_end(true);
-    vector_sets.ll_batch = LL_BATCH_SHARED;
+    set_batch(LL_BATCH_SHARED);
     __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE);
 }
 
@@ -208,7 +221,7 @@ void ll_before_fork(void)
 void ll_fork_child(void)
 {
     ll_forget_locks();
-    vector_sets.ll_batch = own_batch();
+    set_batch(own_batch());
     ll.shared = false;
     llfork_fork_child();
 }
@@ -565,7 +578,7 @@ void ll_beside(struct thread *t, bool beside)
         t->ll = (u64)begin_of(t);
     }
     if (!ll.shared && vector_sets.ll_batch)
-        vector_sets.ll_batch = on ? LL_BATCH_SHARED : own_batch();
+        set_batch(on ? LL_BATCH_SHARED : own_batch());
 }
 
 void ll_replayed(struct thread *t)
