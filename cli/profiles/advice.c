@@ -127,7 +127,8 @@ static quern_count elsewhere(const struct search *s, const struct objects_row *r
 // References of a kind of a line of a function to the row's object, at most: a profile does not
 // tell objects that hit, but each miss in another object is a reference that was not to this one.
 // So the columns of two matrices that one line reads, a getter's that is inlined, are not taken for
-// references that find what the one before has fetched.
+// references that find what the one before has fetched. Fewer than the misses: the profiles
+// contradict each other.
 static quern_count references(const struct search *s, const struct objects_row *row, int kind)
 {
     const struct quern_profile *p = s->o->p;
@@ -200,6 +201,7 @@ static void look_at(struct search *s, const struct objects_row *row, const quern
     const char *object = objects_name(s->o, row->object);
     const struct walk *w;
     uint64_t stride, extent;
+    quern_count refs;
     char steps[80], bytes[80];
 
     if (miss[e] <= 0 || miss[e] > of_object[e] || miss[e] > total[e] ||
@@ -212,8 +214,10 @@ static void look_at(struct search *s, const struct objects_row *row, const quern
         (unsigned __int128)w->count * 100 < (unsigned __int128)w->steps * REGULAR)
         return;
     extent = extent_of(w, misses, stride);
-    if (extent / OVER_D1 < s->d1.size || s->looked_at++ >= LOOKED_AT ||
-        miss[e] * OF_REFS < references(s, row, kind))
+    if (extent / OVER_D1 < s->d1.size || s->looked_at++ >= LOOKED_AT)
+        return;
+    refs = references(s, row, kind);
+    if (refs < miss[e] || refs > miss[e] * OF_REFS) // fewer: the profiles contradict each other
         return;
     event_commas(steps, stride, 1);
     event_commas(bytes, extent, 1);
