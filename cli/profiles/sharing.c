@@ -116,20 +116,16 @@ void sharing_free(struct sharing *s)
     *s = (struct sharing){ 0 };
 }
 
-bool sharing_names(const struct sharing_pair *pair, const char *object, const char *file)
+bool sharing_has(const struct sharing_pair *pair, const struct quern_profile *p, uint32_t func)
 {
+    struct quern_func of = quern_profile_func_get(p, func);
+    const char *object = quern_profile_str(p, of.name), *file = quern_profile_str(p, of.file);
+
     for (int k = 0; k < 2; k++)
         if (strcmp(pair->side[k].object, object) == 0 &&
             strcmp(pair->side[k].object_file, file) == 0)
             return true;
     return false;
-}
-
-bool sharing_has(const struct sharing_pair *pair, const struct quern_profile *p, uint32_t func)
-{
-    struct quern_func of = quern_profile_func_get(p, func);
-
-    return sharing_names(pair, quern_profile_str(p, of.name), quern_profile_str(p, of.file));
 }
 
 char *sharing_place(const struct sharing_side *side)

@@ -39,7 +39,6 @@ void sharing_read(struct sharing *s, const struct quern_profile *p);
 void sharing_free(struct sharing *s);
 // Whether a pair has to do with a function of the profile, which is an object.
 bool sharing_has(const struct sharing_pair *pair, const struct quern_profile *p, uint32_t func);
-bool sharing_names(const struct sharing_pair *pair, const char *object, const char *file);
 // "1,998 invalidations, at most 2,000; false: c.a written by f (a.c:12), c.b read by g (a.c:31)";
 // to be freed.
 char *sharing_text(const struct sharing *s, const struct sharing_pair *pair);

@@ -111,17 +111,22 @@ void top_data_load(struct top *t)
     side_free(t->side);
 }
 
+static bool is_text(struct text text, const char *name)
+{
+    return strlen(name) == text.size && memcmp(text.at, name, text.size) == 0;
+}
+
 bool top_data_shares(const struct top *t, size_t pair, uint32_t func)
 {
     const struct core *c = t->core;
     struct text name = core_string(c, c->name[func]), file = core_string(c, c->file[func]);
-    char *object = xasprintf("%.*s", (int)name.size, name.size ? (const char *)name.at : "");
-    char *of = xasprintf("%.*s", (int)file.size, file.size ? (const char *)file.at : "");
-    bool yes = sharing_names(&t->sharing.pair[pair], object, of);
 
-    free(object);
-    free(of);
-    return yes;
+    for (int k = 0; k < 2; k++) {
+        const struct sharing_side *side = &t->sharing.pair[pair].side[k];
+        if (is_text(name, side->object) && is_text(file, side->object_file))
+            return true;
+    }
+    return false;
 }
 
 // ---- Replacing the core ----
