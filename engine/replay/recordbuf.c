@@ -29,16 +29,26 @@ static u64 end_of(const struct thread *t, u64 i)
     return (u64)t->self + TA_RECORDS + i * TA_RECORD_STRIDE + TA_RECORD_SIZE;
 }
 
-static u64 begin_of(const struct thread *t, u64 i)
+static u64 begin_of(const struct thread *t, u64 i, u32 size)
 {
-    return end_of(t, i) - t->recordbuf_size;
+    return end_of(t, i) - size;
+}
+
+// The thread fills the buffer that begins there from now on. In this order: the process that
+// replays what is left after SIGKILL never looks behind the buffer's end.
+static void fill(struct thread *t, u64 begin, u32 size)
+{
+    if (size < t->recordbuf_size)
+        __atomic_store_n(&t->recordbuf_size, size, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->recordbuf_begin, begin, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->recordbuf_size, size, __ATOMIC_RELEASE);
 }
 
 // Makes the guard page after the buffer; it stays readable, because the replay of a full buffer
 // reads a word there. A buffer that an earlier thread had in this area stays as it is.
-static void make_buffer(const struct thread *t, u64 begin)
+static void make_buffer(const struct thread *t, u64 i)
 {
-    u64 end = begin + t->recordbuf_size;
+    u64 end = end_of(t, i);
 
     if (threads_has_guards(t) || *(const u64 *)end == RECORD_END)
         return;
@@ -51,12 +61,12 @@ static void make_buffer(const struct thread *t, u64 begin)
 }
 
 // The buffer after the one that is being filled.
-static u64 next_of(const struct thread *t)
+static u64 next_of(const struct thread *t, u32 size)
 {
-    u64 begin = begin_of(t, (number_of(t) + 1) % TA_RECORD_BUFFERS);
+    u64 i = (number_of(t) + 1) % TA_RECORD_BUFFERS;
 
-    make_buffer(t, begin);
-    return begin;
+    make_buffer(t, i);
+    return begin_of(t, i, size);
 }
 
 // The turn moves from thread to thread, and the caches with it: the last owner's records are
@@ -138,8 +148,8 @@ static void buffers_init(struct thread *t)
 {
     t->recordbuf_size = tb_config.recordbuf_size;
     t->recordbuf_filled = 0;
-    t->record_at = t->recordbuf_begin = begin_of(t, 0);
-    make_buffer(t, t->recordbuf_begin);
+    t->record_at = t->recordbuf_begin = begin_of(t, 0, t->recordbuf_size);
+    make_buffer(t, 0);
     if (t->slot == 0)
         sys_populate(t->recordbuf_begin, t->recordbuf_size);
     *(u64 *)t->recordbuf_begin = 0;
@@ -262,55 +272,46 @@ void recordbuf_interrupted(struct thread *t, const struct restore_progress *left
 
 void (*recordbuf_on_full)(const u64 *from, const u64 *end);
 
-// A buffer is full: the size of those that are begun from now on.
-static void choose_size(struct thread *t)
+// A buffer is full: the size of the next one.
+static u32 next_size(struct thread *t)
 {
     if (t->recordbuf_filled < RECORDBUF_GROWS)
         t->recordbuf_filled++;
-    t->recordbuf_size =
-        tb_config.recordbuf_grows && t->recordbuf_filled == RECORDBUF_GROWS && threads_count() == 1
-            ? TA_RECORD_SIZE
-            : tb_config.recordbuf_size;
-}
-
-// The empty buffer gets the size that was chosen.
-static void resize(struct thread *t)
-{
-    u64 begin = begin_of(t, number_of(t));
-
-    *(u64 *)begin = 0; // first: a salvage after SIGKILL finds no record
-    __atomic_store_n(&t->recordbuf_begin, begin, __ATOMIC_RELEASE);
-    objtable_buffer_begins(t, begin);
+    return tb_config.recordbuf_grows && t->recordbuf_filled == RECORDBUF_GROWS &&
+                   threads_count() == 1
+               ? TA_RECORD_SIZE
+               : tb_config.recordbuf_size;
 }
 
 bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
 {
-    u64 end = end_of(t, number_of(t)), start = *r11;
+    u64 end = end_of(t, number_of(t)), start = *r11, next;
+    u32 size;
 
     if (!tb_config.recording || addr - end >= RECORD_WORDS_MAX * 8ul ||
         start - t->recordbuf_begin > t->recordbuf_size)
         return false;
-    choose_size(t);
     if (recordbuf_on_full)
         recordbuf_on_full((const u64 *)t->recordbuf_begin, (const u64 *)start);
+    size = next_size(t);
     // The store after a record is the first of the next record: nothing of that is in the buffer
     // yet.
     replayer_start();
     if (replayer_is_there() && replayer_pays(t)) {
-        u64 next = next_of(t);
-
+        next = next_of(t, size);
         replayer_make_space(t);
         *(u64 *)next = 0;
         replayer_hand_over(t, (const u64 *)t->recordbuf_begin, (const u64 *)start);
-        t->recordbuf_begin = next;
-        objtable_buffer_begins(t, next);
         __atomic_fetch_add(&spool->n_handed, 1, __ATOMIC_RELAXED);
     } else {
         t->record_at = start;
         recordbuf_drain(t);
-        resize(t);
+        next = begin_of(t, number_of(t), size);
+        *(u64 *)next = 0;
         __atomic_fetch_add(&spool->n_replayed, 1, __ATOMIC_RELAXED);
     }
+    fill(t, next, size);
+    objtable_buffer_begins(t, next);
     t->record_at = *r11 = t->recordbuf_begin;
     return true;
 }
