@@ -152,7 +152,7 @@ help:
 #? make bench-machine   native cycles of 64 programs, and estimates from counts beside them
 #? make bench-tools     time the readers, writers and tools
 #? make soak            the program tests under forced cache flushes and preemption; all modes of
-#?                      check-guest and check-state (soak-guest, soak-state)
+#?                      check-guest, check-state, ... (soak-guest, soak-state, soak-levels)
 #? make fuzz            run the fuzzers of the parsers for a while (fuzz-insn, fuzz-sim: of the
 #?                      engine; fuzz-recover: of `quern recover`)
 #? make mutate          plant faults one at a time, name those no test finds (FILES= N= SEED=)

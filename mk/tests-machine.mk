@@ -8,6 +8,12 @@ CHECKS += check-levels
 check-levels: $(COMPAT_PROGRAMS) $(ALL)
 	@tests/machine/levels $(BUILD)/bin/quern $(COMPAT_DIR) $(or $(NAME),$(COMPAT_C) $(COMPAT_S))
 
+# All programs with all switches.
+.PHONY: soak-levels
+soak: soak-levels
+soak-levels: $(COMPAT_PROGRAMS) $(ALL)
+	@LEVELS_SWITCHES=all tests/machine/levels $(BUILD)/bin/quern $(COMPAT_DIR) $(or $(NAME),$(COMPAT_C) $(COMPAT_S))
+
 CHECKS += check-machine-parts
 .PHONY: check-machine-parts
 check-machine-parts: $(BUILD)/tests/machine/parts $(ALL)
