@@ -33,7 +33,12 @@ $(DATA_LIBC): $(DATA_DIR)/%: tests/data/%.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -pthread -o $@ $<
 
+DATA_NAMES := statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) blocks classes news lifetimes lineuse \
+    threads tls sharing
 CHECKS += check-data
-.PHONY: check-data
-check-data: $(ALL) $(DATA_BARE) $(DATA_FORMS) $(DATA_CC) $(DATA_LIBC) $(COMPAT_PROGRAMS)
-	@tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) blocks classes news lifetimes lineuse threads tls sharing) -- $(COMPAT_PROGRAMS)
+.PHONY: check-data soak-data
+check-data soak-data: $(ALL) $(DATA_BARE) $(DATA_FORMS) $(DATA_CC) $(DATA_LIBC) $(COMPAT_PROGRAMS)
+	@$(DATA_ALL) tests/data/run $(BUILD)/bin/quern $(DATA_DIR) $(or $(NAME),$(DATA_NAMES)) -- $(COMPAT_PROGRAMS)
+# All programs in all modes.
+soak: soak-data
+soak-data: DATA_ALL := DATA_MODES=all
