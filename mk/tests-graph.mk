@@ -50,9 +50,12 @@ $(CALLS_DIR)/mangled: tests/calls/mangled.cc $(BUILD)/obj/compat/start.o
 $(CALLS_DIR)/edges: $(BUILD)/obj/host/tests/calls/edges.o $(BUILD)/lib/libquern.a
 	$(call link,$(PROFILE_LIBS))
 
-.PHONY: check-calls
-check-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges $(CALLS_DIR)/levels \
-    $(CALLS_DIR)/inlined $(CALLS_DIR)/mangled $(CALLS_DIR)/one-page $(CALLS_DIR)/stacks-clang \
+# soak-calls: all programs in all modes.
+.PHONY: check-calls soak-calls
+soak: soak-calls
+soak-calls: CALLS_ALL := CALLS_MODES=all
+check-calls soak-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges \
+    $(CALLS_DIR)/levels $(CALLS_DIR)/inlined $(CALLS_DIR)/mangled $(CALLS_DIR)/one-page $(CALLS_DIR)/stacks-clang \
     $(COMPAT_PROGRAMS)
-	@tests/calls/run $< $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
+	@$(CALLS_ALL) tests/calls/run $< $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 CHECKS += check-calls

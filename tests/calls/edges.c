@@ -3,6 +3,7 @@
 // Queries of the call graph tests, through libquern:
 //
 //     edges FILE                 CALLER CALLEE CALLS and the first event's inclusive cost, sorted
+//     edges --start FILE         the same, and what is below main is _start
 //     edges --balance FILE [ROOT...]
 //         for each function that is called and is not in a cycle: the cost of its calls
 //         is its own and that of the calls that it makes, in every event. A ROOT (a prefix of its
@@ -30,7 +31,18 @@ static int compare_lines(const void *x, const void *y)
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-static void print_edges(void)
+// The functions that run before main are called after that.
+static void name_start(char *line)
+{
+    static const char below[] = "(below main)", start[] = "_start";
+
+    for (char *at = line; (at = strstr(at, below)) != NULL; at += strlen(start)) {
+        memcpy(at, start, strlen(start));
+        memmove(at + strlen(start), at + strlen(below), strlen(at + strlen(below)) + 1);
+    }
+}
+
+static void print_edges(int from_start)
 {
     size_t n = quern_costs_edge_count(costs);
     char **line = calloc(n + 1, sizeof(*line));
@@ -41,6 +53,8 @@ static void print_edges(void)
         if (asprintf(&line[i], "%s %s %llu %lld", name_of(e.caller), name_of(e.callee),
                      (unsigned long long)e.calls, (long long)e.counts[0]) < 0)
             abort();
+        if (from_start)
+            name_start(line[i]);
     }
     qsort(line, n, sizeof(*line), compare_lines);
     for (size_t i = 0; i < n; i++)
@@ -108,15 +122,16 @@ static int check_balance(char **roots)
 int main(int argc, char **argv)
 {
     int balance = argc > 1 && strcmp(argv[1], "--balance") == 0;
+    int from_start = argc > 1 && strcmp(argv[1], "--start") == 0, at = 1 + (balance || from_start);
     struct quern_error err;
 
-    if (argc < 2 + balance) {
-        fprintf(stderr, "usage: edges [--balance] FILE [ROOT...]\n");
+    if (argc <= at) {
+        fprintf(stderr, "usage: edges [--start] FILE\n       edges --balance FILE [ROOT...]\n");
         return 2;
     }
-    profile = quern_profile_read(argv[1 + balance], NULL, &err);
+    profile = quern_profile_read(argv[at], NULL, &err);
     if (!profile) {
-        fprintf(stderr, "%s: %s\n", argv[1 + balance], err.msg);
+        fprintf(stderr, "%s: %s\n", argv[at], err.msg);
         return 2;
     }
     costs = quern_costs_new(profile);
@@ -125,6 +140,6 @@ int main(int argc, char **argv)
     events = quern_profile_event_count(profile);
     if (balance)
         return check_balance(argv + 3);
-    print_edges();
+    print_edges(from_start);
     return 0;
 }
