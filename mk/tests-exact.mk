@@ -52,6 +52,11 @@ $(COMPAT_PROGRAMS): $(COMPAT_DIR)/%: $(BUILD)/obj/compat/%.o $(BUILD)/obj/compat
 .PHONY: check-compat
 check-compat: $(BUILD)/bin/quern $(COMPAT_PROGRAMS)
 	@tests/compat/run $< $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
+# All programs with all switches.
+.PHONY: soak-compat
+soak: soak-compat
+soak-compat: $(BUILD)/bin/quern $(COMPAT_PROGRAMS)
+	@COMPAT_SWITCHES=all tests/compat/run $< $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 FLAGS_WATCH += $(COMPAT_CFLAGS)
 CHECKS += check-compat
 
