@@ -438,6 +438,38 @@ static u64 room(u64 len, u64 top)
     return top - (100ul << 30);
 }
 
+// How many of the first 2400 slots have no thread because something of this process is mapped there:
+// slot 3, by test_taken(), and one time in 25 a library, whose place is random.
+static u32 occupied(void)
+{
+    static bool used[2400];
+    FILE *f = fopen("/proc/self/maps", "r");
+    char line[512];
+    u32 slot = 0, n = 0;
+
+    while (threads_next_live(&slot)) {
+        if (slot <= 2400)
+            used[slot - 1] = true;
+    }
+    used[2398] = true; // the second counters
+    while (f && fgets(line, sizeof(line), f)) {
+        char *rest;
+        u64 start = strtoul(line, &rest, 16), end = strtoul(rest + 1, NULL, 16);
+
+        for (u32 i = 0; i < 2400; i++) {
+            u64 area = THREAD_AREA_BASE + i * (u64)THREAD_AREA_STRIDE;
+
+            if (!used[i] && start < area + TA_COUNTERS && end > area) {
+                used[i] = true;
+                n++;
+            }
+        }
+    }
+    if (f)
+        fclose(f);
+    return n;
+}
+
 // After the first 2400 slots there are those of one row, and then -- nothing more is asked for here
 // -- no further thread. Only the first ones provide a second set of counters.
 static void far(void)
@@ -466,8 +498,8 @@ static void far(void)
         sys_exit_group(5);
     if (threads_area_end() != THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE)
         sys_exit_group(6);
-    // Less the second counters, and slot 5, which test_taken_counters() has left as taken.
-    if (header.threads_used != 2656 || threads_count() != 2654)
+    // Less the second counters.
+    if (header.threads_used != 2656 || threads_count() != 2655 - occupied())
         sys_exit_group(7);
     threads_free(first);
     if (threads_new(NULL) != first)
