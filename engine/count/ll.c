@@ -95,16 +95,15 @@ static u32 own_batch(void)
     return tb_config.calls && tb_config.vectors == 64 ? 0 : LL_BATCH_OWN;
 }
 
-// Sets how many references are batched. A miss of an L1 loads its set of LL ahead only if the batch
-// is small: of a large one it is used much later, and perhaps by another processor, which would
-// lose it in between.
+// Sets how many references are batched. A miss of an L1 loads its set of LL ahead only if that is
+// used soon: of a large batch it is used much later, and perhaps by another processor, which would
+// lose it in between. With --calls=yes a batch is drained at each call.
 static void set_batch(u32 batch)
 {
-    static const _Alignas(64) u64 quiet[8]; // a line that nobody writes
-    bool soon = batch != LL_BATCH_SHARED && ll.narrow.tags && !(spool->flags & SPOOL_F_NO_HINTS);
+    bool soon = (batch != LL_BATCH_SHARED || tb_config.calls) && ll.narrow.tags &&
+                !(spool->flags & SPOOL_F_NO_HINTS);
 
     vector_sets.ll_batch = batch;
-    vector_sets.at_miss = soon ? (const void *)ll.narrow.tags : quiet;
     vector_sets.at_miss_mask = soon ? vector_sets.ll_ahead : 0;
 }
 

@@ -34,9 +34,8 @@
 #define VS_D1_ASSOC     144
 #define VS_OWNER        152 // with --calls=yes: of each counter the place of its event ...
 #define VS_TOTALS       160 // ... among the totals, whose first this is
-#define VS_AT_MISS      168 // what a miss of an L1 loads ahead: base, and mask as VS_LL_AHEAD
-#define VS_AT_MISS_MASK 176
-#define VS_SIZE         184
+#define VS_AT_MISS_MASK 168 // VS_LL_AHEAD where a miss of an L1 loads its set ahead, else 0
+#define VS_SIZE         176
 #define VS_HINTS        8192
 
 #define LL_BATCH_OWN    0xff       // 16 references
@@ -86,7 +85,6 @@ struct vector_sets {
     u32 d1_assoc;
     const u8 *owner;
     u64 totals;
-    const void *at_miss;
     u64 at_miss_mask;
 };
 extern struct vector_sets vector_sets;
@@ -102,7 +100,6 @@ _Static_assert(offsetof(struct vector_sets, ll_ahead) == VS_LL_AHEAD, "asm offse
 _Static_assert(offsetof(struct vector_sets, ll_set) == VS_LL_SET, "asm offset");
 _Static_assert(offsetof(struct vector_sets, d1_assoc) == VS_D1_ASSOC, "asm offset");
 _Static_assert(offsetof(struct vector_sets, totals) == VS_TOTALS, "asm offset");
-_Static_assert(offsetof(struct vector_sets, at_miss) == VS_AT_MISS, "asm offset");
 _Static_assert(offsetof(struct vector_sets, at_miss_mask) == VS_AT_MISS_MASK, "asm offset");
 _Static_assert(sizeof(struct vector_sets) == VS_SIZE, "asm size");
 _Static_assert(SIM_STAMPS_HINTS == VS_HINTS, "in vector.S, too");

@@ -304,13 +304,15 @@ routine_to_cold: // jumped to, at a record that has no routine
 67:
     .endm
 
-// rax: address. Prefetches its set of LL where that is found at once and simulated soon, else
-// something. Not for writing: others may have it, too. Changes edx.
+// rax: address. Prefetches its set of LL where that is found at once and simulated soon; the first
+// set never. Changes edx.
     .macro LL_PREFETCH
     mov edx, eax
     and edx, [rip + vector_sets + VS_AT_MISS_MASK]
-    add rdx, [rip + vector_sets + VS_AT_MISS]
-    prefetcht0 [rdx]
+    jz .Lprefetched\@
+    add rdx, [rip + vector_sets + VS_LL_TAGS]
+    prefetchw [rdx]
+.Lprefetched\@:
     .endm
 
 // The same; to `wide` if LL has been widened.

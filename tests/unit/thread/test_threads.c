@@ -438,8 +438,8 @@ static u64 room(u64 len, u64 top)
     return top - (100ul << 30);
 }
 
-// How many of the first 2400 slots have no thread because something of this process is mapped there:
-// slot 3, by test_taken(), and one time in 25 a library, whose place is random.
+// How many of the first 2400 slots have no thread because something of this process is mapped
+// there: slot 3, by test_taken(), and one time in 25 a library, whose place is random.
 static u32 occupied(void)
 {
     static bool used[2400];
