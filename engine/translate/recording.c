@@ -26,9 +26,8 @@
 #define R11 11u
 
 // How far before its store a line of the buffer is asked for, in bytes. A buffer comes back from
-// the processor that replayed it: a store to a line that is in its cache takes about 100 ns, and
-// the stores behind it wait. 32 lines are written in 200 to 300 ns. (512, 1024, 2048 and 4096:
-// bzip2 1.40, 1.30, 1.27 and 1.32 s.)
+// the processor that replayed it, and stores wait in order for the lines that are in its cache
+// (docs/design/030). With 512, 1024, 2048 and 4096 bzip2 took 1.40, 1.30, 1.27 and 1.32 s.
 #define AHEAD 2048
 
 void recording_begin(struct tb *b)
