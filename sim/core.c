@@ -231,6 +231,8 @@ static void fetch(struct core *c, struct flow *f)
     }
 }
 
+#define NO_LINE UINT64_MAX
+
 // Whether its micro-ops are in the cache; they are, from now on.
 static bool is_cached(struct core *c, uint64_t line)
 {
@@ -244,11 +246,26 @@ static void another_line(struct core *c, uint64_t line)
 {
     bool decoding = !is_cached(c, line);
 
-    if (decoding || c->decoding) { // a cycle to change over
+    // A cycle to change over; and what is left of a line comes alone.
+    if (decoding || c->decoding || (c->more && c->front_used)) {
         c->front++;
         c->front_used = c->front_bytes = 0;
     }
     c->decoding = decoding;
+    c->more = false;
+    c->line_used = 0;
+}
+
+// More micro-ops of a line than their cache gives at once.
+static void more_of_line(struct core *c, uint32_t slots)
+{
+    c->line_used += slots;
+    if (c->decoding || c->line_used <= c->m->cached)
+        return;
+    c->line_used = slots;
+    c->more = true;
+    c->front += c->m->cached_more;
+    c->front_used = 0;
 }
 
 void core_learn_line(struct core *c, uint64_t addr)
@@ -272,6 +289,8 @@ static void front(struct core *c, struct flow *f)
         another_line(c, f->e->pc / CORE_LINE);
         most = c->decoding ? m->decode : m->cached;
     }
+    if (m->cached_more)
+        more_of_line(c, f->slots);
     c->front_bytes += f->op->bytes;
     c->front_used += f->slots;
     if (c->front_used > most || (c->decoding && c->front_bytes > m->decode_bytes)) {
@@ -572,6 +591,20 @@ static void load(struct core *c, struct flow *f, const struct core_ref *r)
     f->memory = memory;
 }
 
+// A branch that has fused with the instruction before it: both are one micro-op, on a port that
+// takes branches.
+static void fused(struct core *c, struct flow *f)
+{
+    uint32_t set = c->ports[CORE_C_BRANCH][0];
+    uint64_t t;
+
+    if (!c->fuses_port || (c->fuses_port & set))
+        return;
+    units_port_leave(&c->port, c->fuses_at, c->fuses_port);
+    t = units_port(&c->port, c->fuses_at, set);
+    f->done = max(f->done, t + c->m->cost[CORE_C_BRANCH].latency);
+}
+
 static void compute(struct core *c, struct flow *f)
 {
     uint64_t from = max(f->start, f->loaded);
@@ -579,10 +612,15 @@ static void compute(struct core *c, struct flow *f)
 
     f->done = t;
     f->slack += t - from;
+    if (f->fused)
+        fused(c, f);
+    c->fuses_port = 0;
     if (f->free || f->op->class == CORE_C_NONE)
         return;
     from = t;
     t = issue(c, f->op->class, t, f->op->flags & CORE_F_512 ? c->wide : UINT16_MAX);
+    c->fuses_port = c->single[f->op->class] ? c->port.latest : 0;
+    c->fuses_at = t;
     t = unit(c, f, t);
     f->slack += t - from;
     f->issued = t;
@@ -802,6 +840,7 @@ static void taken(struct core *c, const struct flow *f)
         c->blocks = 0;
     }
     c->front_bytes = 0;
+    c->line = NO_LINE; // what was decoded may be cached now
     if (again && ++c->blocks < c->m->blocks)
         return;
     c->front += cycles;

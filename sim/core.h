@@ -141,6 +141,8 @@ struct core {
     uint64_t from;
     uint32_t came, last_target[CORE_LINES];
     bool decoding;
+    uint32_t line_used; // micro-ops that the cache has given of the line
+    bool more;          // it had to give more of it
     uint64_t asked[CORE_AHEAD], lines;
     uint32_t cached[CORE_ROB];
     uint32_t target[16384], near[4096];
@@ -182,6 +184,8 @@ struct core {
     uint32_t retired_parts; // and 1/width cycles
     uint64_t end;           // of the latest instruction's code
     uint16_t fuses;         // its
+    uint32_t fuses_port;    // which it has taken; 0: none
+    uint64_t fuses_at;      // in this cycle
 
     // core_cycles()
     int64_t owed[CORE_CAUSES];

@@ -20,6 +20,7 @@
 // Ports: each takes one micro-op in a cycle. The cycle, and the set of ports that are taken in it.
 struct units_ports {
     uint64_t cycle[UNITS_CYCLES];
+    uint32_t latest; // the port that was taken last; 0: none
 };
 // The first cycle from t on in which a port of the set is free; takes the lowest one. An empty set:
 // t.
@@ -31,16 +32,28 @@ static inline uint64_t units_port(struct units_ports *p, uint64_t t, uint32_t se
         uint64_t *e = &p->cycle[t % UNITS_CYCLES];
         uint32_t free;
 
-        if (*e >> CORE_PORTS > t) // of a later cycle, which is kept
+        if (*e >> CORE_PORTS > t) { // of a later cycle, which is kept
+            p->latest = 0;
             return t;
+        }
         if (*e >> CORE_PORTS != t)
             *e = t << CORE_PORTS;
         free = set & ~(uint32_t)*e;
         if (free) {
-            *e |= free & -free;
+            p->latest = free & -free;
+            *e |= p->latest;
             return t;
         }
     }
+}
+
+// A port that was taken at t is free again.
+static inline void units_port_leave(struct units_ports *p, uint64_t t, uint32_t port)
+{
+    uint64_t *e = &p->cycle[t % UNITS_CYCLES];
+
+    if (*e >> CORE_PORTS == t)
+        *e &= ~(uint64_t)port;
 }
 
 // A path on which a line takes `every` cycles.

@@ -225,7 +225,7 @@ static void test_no_unit(void **state)
 
 // cmp rax, then the branch behind it: one micro-op for two instructions, if it has a condition that
 // fuses.
-static void pairs(uint16_t fuses, uint64_t apart)
+static void pairs(const struct core_machine *m, uint16_t fuses, uint64_t apart)
 {
     struct core_op compare = {
         .class = CORE_C_ALU, .fuses = fuses, .results = 1, .result = { CORE_FLAGS }
@@ -238,7 +238,7 @@ static void pairs(uint16_t fuses, uint64_t apart)
     struct core_exec e = { .pc = 0x1000 };
 
     compare.bytes = jump.bytes = 1;
-    begin();
+    begin_with(m);
     for (int i = 0; i < 240; i++) {
         if (i == 120)
             forget_sum();
@@ -254,12 +254,16 @@ static void pairs(uint16_t fuses, uint64_t apart)
 static void test_fused(void **state)
 {
     (void)state;
-    pairs(0x30, 0);
-    expect(120, 0, 0, 0, 0, 120); // two ports for the compares
-    pairs(0x30, 1);               // not behind it
+    pairs(&machine, 0x30, 0); // port 0 has the branches, and with them the compares: 120 cycles
+    expect(120, 0, 0, 0, 0, 360);
+    pairs(&machine, 0x30, 1);     // not behind it
     expect(240, 0, 0, 0, 0, 240); // port 0 for the branches, and one for the compares
-    pairs(0xffcf, 0);             // another condition
+    pairs(&machine, 0xffcf, 0);   // another condition
     expect(240, 0, 0, 0, 0, 240);
+    changed = machine;
+    changed.cost[CORE_C_BRANCH].group[0].ports = P(0) | P(1);
+    pairs(&changed, 0x30, 0); // two in a cycle
+    expect(120, 0, 0, 0, 0, 120);
 }
 
 // ---- Memory ----
@@ -760,6 +764,44 @@ static void test_decoding(void **state)
     expect(160, 0, 0, 0, 0, 0);
 }
 
+// The parts of 10 rounds, after 10, of a loop of n instructions of one byte, from 0x1000 + begin
+// on; the last one jumps back.
+static uint64_t line_loop(uint16_t more, uint64_t begin, uint64_t n)
+{
+    struct core_op op = { .class = CORE_C_NONE, .bytes = 1 };
+    struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 1 };
+
+    changed = machine;
+    changed.decode = 1;
+    changed.cached_more = more;
+    begin_with(&changed);
+    for (int i = 0; i < 20; i++) {
+        if (i == 10)
+            forget_sum();
+        for (uint64_t k = 0; k < n; k++) {
+            struct core_exec e = { .op = k + 1 < n ? &op : &jump, .pc = 0x1000 + begin + k };
+
+            e.taken = k + 1 == n;
+            run(&e);
+        }
+    }
+    return all();
+}
+
+// A loop within one line is decoded once, though it never comes to another line. Cached micro-ops:
+// 4 in a cycle, and the jump ends one. Of one line there are more only 2 cycles later, and these
+// come alone. A cycle has four parts.
+static void test_cached_loop(void **state)
+{
+    (void)state;
+    assert_int_equal(line_loop(0, 0, 12), 10 * 3 * 4);
+    assert_int_equal(line_loop(2, 0, 4), 10 * 1 * 4);
+    assert_int_equal(line_loop(2, 0, 12), 10 * 5 * 4); // cycles 0, 2 and 4
+    assert_int_equal(line_loop(0, 58, 8), 10 * 2 * 4);
+    assert_int_equal(line_loop(2, 58, 8), 10 * 4 * 4); // 0 and 2, then two of the next line at 3
+    assert_int_equal(line_loop(2, 60, 8), 10 * 2 * 4); // four of each line
+}
+
 // A taken branch costs the front end a cycle, one of which the target is not known five more.
 static void test_taken(void **state)
 {
@@ -1007,23 +1049,23 @@ static void test_cycles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_latency),      cmocka_unit_test(test_throughput),
-        cmocka_unit_test(test_wide_ports),   cmocka_unit_test(test_no_unit),
-        cmocka_unit_test(test_fused),        cmocka_unit_test(test_chase),
-        cmocka_unit_test(test_chase_far),    cmocka_unit_test(test_bandwidth),
-        cmocka_unit_test(test_on_way),       cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_forwarding),   cmocka_unit_test(test_stores),
-        cmocka_unit_test(test_window),       cmocka_unit_test(test_scheduler),
-        cmocka_unit_test(test_mispredicted), cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_taken),        cmocka_unit_test(test_near_targets),
-        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_varied),
-        cmocka_unit_test(test_renaming),     cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_far_code),     cmocka_unit_test(test_fetched_again),
-        cmocka_unit_test(test_learning),     cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_cycles),       cmocka_unit_test(test_renamed_stores),
-        cmocka_unit_test(test_renamed_base), cmocka_unit_test(test_renamed_index),
-        cmocka_unit_test(test_learnt),       cmocka_unit_test(test_learnt_places),
-        cmocka_unit_test(test_replayed),
+        cmocka_unit_test(test_latency),        cmocka_unit_test(test_throughput),
+        cmocka_unit_test(test_wide_ports),     cmocka_unit_test(test_no_unit),
+        cmocka_unit_test(test_fused),          cmocka_unit_test(test_chase),
+        cmocka_unit_test(test_chase_far),      cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_on_way),         cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_forwarding),     cmocka_unit_test(test_stores),
+        cmocka_unit_test(test_window),         cmocka_unit_test(test_scheduler),
+        cmocka_unit_test(test_mispredicted),   cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_cached_loop),    cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_near_targets),   cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_varied),         cmocka_unit_test(test_renaming),
+        cmocka_unit_test(test_sets),           cmocka_unit_test(test_far_code),
+        cmocka_unit_test(test_fetched_again),  cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_barriers),       cmocka_unit_test(test_cycles),
+        cmocka_unit_test(test_renamed_stores), cmocka_unit_test(test_renamed_base),
+        cmocka_unit_test(test_renamed_index),  cmocka_unit_test(test_learnt),
+        cmocka_unit_test(test_learnt_places),  cmocka_unit_test(test_replayed),
     };
     int status = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -81,6 +81,18 @@ LOOP(chain_haddps, "", R(24, "haddps %%xmm1, %%xmm0"))
 
 // Independent operations.
 LOOP(many_nop, "", R(96, "nop"))
+// Rounds, whose last two instructions are one micro-op. They begin a line.
+LOOP(round_line_12, "", R(11, "nop"))
+LOOP(round_line_24, "", R(23, "nop"))
+LOOP(round_line_36, "", R(35, "nop"))
+LOOP(round_line_48, "", R(47, "nop"))
+LOOP(round_lines, "", R(16, "lea 1(%%rdi), %%r8"))
+LOOP(round_lines_13, "", R(12, "nopl 0(%%rax)") "nop\n\t" R(11, "nopl 0(%%rax)"))
+LOOP(round_branches_5, "", R(2, "cmp $1, %%rcx\n\tje 2f\n\ttest %%rcx, %%rcx\n\tjne 2f") "2:\n\t")
+LOOP(round_branches_9, "", R(4, "cmp $1, %%rcx\n\tje 2f\n\ttest %%rcx, %%rcx\n\tjne 2f") "2:\n\t")
+LOOP(round_taken_2, "", "cmp $1, %%rcx\n\tjne 2f\n\tnop\n2:\n\t")
+LOOP(round_taken_3, "",
+     "cmp $1, %%rcx\n\tjne 2f\n\tnop\n2:\n\ttest %%rcx, %%rcx\n\tje 3f\n\tnop\n3:\n\t")
 LOOP(many_add, "",
      R(12, "add $1, %%rax\n\tadd $1, %%rcx\n\tadd $1, %%rdx\n\tadd $1, %%rsi\n\t"
            "add $1, %%rdi\n\tadd $1, %%r8\n\tadd $1, %%r9\n\tadd $1, %%r10"))
@@ -411,6 +423,26 @@ const struct loop asm_loops[] = {
       24, 200, 0, chain_haddps, NULL, 4096, 0, 0, NULL },
     { "many-nop", "nop",
       96, 200, 0, many_nop, NULL, 4096, 0, 0, NULL },
+    { "round-line-12", "round of 12 micro-ops in a line",
+      1, 10000, 0, round_line_12, NULL, 4096, 0, 0, NULL },
+    { "round-line-24", "round of 24",
+      1, 10000, 0, round_line_24, NULL, 4096, 0, 0, NULL },
+    { "round-line-36", "round of 36",
+      1, 10000, 0, round_line_36, NULL, 4096, 0, 0, NULL },
+    { "round-line-48", "round of 48",
+      1, 10000, 0, round_line_48, NULL, 4096, 0, 0, NULL },
+    { "round-lines", "round of 16 leas in a line, dec and branch in the next",
+      1, 10000, 0, round_lines, NULL, 4096, 0, 0, NULL },
+    { "round-lines-13", "round of 13 and 12 micro-ops in two lines",
+      1, 10000, 0, round_lines_13, NULL, 4096, 0, 0, NULL },
+    { "round-branches-5", "round of 5 branches that fuse, 4 of them not taken",
+      1, 10000, 0, round_branches_5, NULL, 4096, 0, 0, NULL },
+    { "round-branches-9", "round of 9, 8 of them not taken",
+      1, 10000, 0, round_branches_9, NULL, 4096, 0, 0, NULL },
+    { "round-taken-2", "round of 2 taken branches that fuse",
+      1, 10000, 0, round_taken_2, NULL, 4096, 0, 0, NULL },
+    { "round-taken-3", "round of 3",
+      1, 10000, 0, round_taken_3, NULL, 4096, 0, 0, NULL },
     { "many-add", "addition",
       96, 200, 0, many_add, NULL, 4096, 0, 0, NULL },
     { "many-move", "mov between registers",

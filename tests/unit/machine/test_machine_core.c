@@ -150,8 +150,8 @@ static void test_together(void **state)
     refused(
         "mull", "3 1 p1", FIRST_LINE + LINES, 1,
         "mull: unknown key; [core] has eliminate, same_place, any_base, fuse, wide_ports, width, "
-        "rob, scheduler, loads, stores, queue, decode, decode_bytes, cached, cached_lines, "
-        "ahead, targets, ...");
+        "rob, scheduler, loads, stores, queue, decode, decode_bytes, cached, cached_more, "
+        "cached_lines, ...");
 }
 
 static void test_missing(void **state)
