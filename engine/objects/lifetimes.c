@@ -26,6 +26,7 @@ struct entry {
 static struct {
     struct entry *entry;
     u32 used;
+    u32 notes; // entries START and SIZE: mostly none, and then nobody looks for one
 } lifetimes;
 
 static struct spool_data_object *object_at(u32 object)
@@ -93,6 +94,7 @@ static void entry_remove(u64 page, u64 born)
     }
     lifetimes.entry[hole] = (struct entry){ 0 };
     lifetimes.used--;
+    lifetimes.notes -= page == START || page == SIZE;
 }
 
 // ---- Blocks that come and go ----
@@ -137,8 +139,10 @@ static void note(u64 what, u64 born, u64 value)
     bool is_new;
     struct entry *e = entry_get(what, born, &is_new);
 
-    if (e && is_new)
+    if (e && is_new) {
         e->lines = value;
+        lifetimes.notes++;
+    }
 }
 
 static void cut(u64 start, u64 end, u64 born)
@@ -149,7 +153,7 @@ static void cut(u64 start, u64 end, u64 born)
 
 static const u64 *noted(u64 what, u64 born)
 {
-    const struct entry *e = entry_of(what, born);
+    const struct entry *e = lifetimes.notes ? entry_of(what, born) : NULL;
 
     return e && e->born ? &e->lines : NULL;
 }
@@ -163,7 +167,8 @@ u64 lifetimes_start(const struct found *block)
 
 static void forgotten(u64 start, u64 end, u64 born, u32 who)
 {
-    if (!(who & RANGES_PART)) {
+    // Of blocks that were not cut, only a large one has one of these.
+    if (!(who & RANGES_PART) && (lifetimes.notes || who & RANGES_LARGE)) {
         entry_remove(START, born);
         entry_remove(SIZE, born);
         entry_remove(MISSED, born);
@@ -179,6 +184,8 @@ void lifetimes_init(void)
     static const struct ranges_watch watch = { gone, cut, forgotten };
 
     lifetimes.entry = heap_pages(ENTRIES * sizeof(*lifetimes.entry));
+    // One that there is not: they are always looked for.
+    lifetimes.notes = (spool->flags & SPOOL_F_NO_HINTS) != 0;
     ranges_watch = &watch;
 }
 
