@@ -15,6 +15,7 @@
 #include "engine/count/levels.h"
 #include "engine/count/llfork.h"
 #include "engine/count/vector.h"
+#include "engine/objects/many.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
 #include "engine/spool/config.h"
@@ -449,11 +450,53 @@ static void own_ahead(u64 addr)
                            (u64)sim_narrow_place(&ll.narrow, addr).set * ll.narrow.stride);
 }
 
+// Sizes of references whose misses have been counted, and are not yet known to their objects: with
+// a hit of LL, with a miss.
+#define LL_HIT    0xfffffffdu
+#define LL_MISSED 0xfffffffeu
+
+static void simulate_one(struct thread *t, struct pending *w)
+{
+    bool miss;
+
+    calls_count(t, w->counter, 1);
+    miss = own_ref(w->addr, w->size ? w->size : 1);
+    if (miss)
+        calls_count(t, w->counter + 1, 1);
+    w->size = miss ? LL_MISSED : LL_HIT;
+}
+
+// With --data=yes: as many at a time as are looked up under one lock. A thread that is killed
+// leaves references in each of the states.
+static void simulate_data(struct thread *t, struct pending *w, struct pending *end)
+{
+    struct many_ref ref[MANY_MISSES];
+
+    while (w < end) {
+        u32 n = 0;
+
+        for (; n < MANY_MISSES && w < end; w++) {
+            if (w + AHEAD < end)
+                own_ahead(w[AHEAD].addr);
+            if (w->size == LL_DONE)
+                continue;
+            if (w->size != LL_HIT && w->size != LL_MISSED)
+                simulate_one(t, w);
+            ref[n++] = (struct many_ref){ w->addr, w->counter, w->size == LL_MISSED, &w->size };
+        }
+        many_missed(t, ref, n, LL_DONE);
+    }
+}
+
 // @holds(the first stripe's lock; no thread simulates a single reference while others have batches)
 static void simulate(struct thread *t, struct pending *w, struct pending *end)
 {
     if (levels_are_on()) {
         simulate_levels(t, w, end);
+        return;
+    }
+    if (tb_config.data && !(spool->flags & SPOOL_F_NO_HINTS)) {
+        simulate_data(t, w, end);
         return;
     }
     bool miss;

@@ -15,6 +15,8 @@
 
 #define INDEX 0x200000u // twice as many as cells
 #define WHOLE (~0ul)    // the key of a cell of the whole object
+// Misses between two looks whether its words are all noted: a look may take as long as ten misses.
+#define FULL_AGAIN 256u
 
 static u32 *index_of; // of cells, plus one
 
@@ -73,24 +75,20 @@ static struct spool_data_cell *append(u32 counter, u32 object, u64 offset)
     return c;
 }
 
-// NULL: there is no space.
-static struct spool_data_cell *cell_of(u32 counter, u32 object, u64 offset)
+u32 cells_find(const struct cells_at *at)
 {
-    u64 key = key_of(object_at(object), offset);
-    u32 place = place_of(counter, object, key);
+    u32 place = place_of(at->counter, at->object, at->key);
     struct spool_data_cell *c;
 
     for (u32 i = 0; index_of[place]; i++, place = (place + 1) & (INDEX - 1)) {
         c = cell_at((index_of[place] - 1) % SPOOL_DATA_CELLS_MAX);
-        if (c->counter == counter && c->object == object && key_of_cell(c) == key)
-            return c;
+        if (c->counter == at->counter && c->object == at->object && key_of_cell(c) == at->key)
+            return index_of[place];
         if (i == INDEX)
-            return NULL; // the program has written there
+            return 0; // the program has written there
     }
-    c = append(counter, object, offset);
-    if (c)
-        index_of[place] = (u32)(c - cell_at(0)) + 1;
-    return c;
+    c = append(at->counter, at->object, at->offset);
+    return c ? index_of[place] = (u32)(c - cell_at(0)) + 1 : 0;
 }
 
 static u64 divisor(u64 a, u64 b)
@@ -116,6 +114,15 @@ static void widen(struct spool_data_cell *c, u64 offset)
         c->step = divisor(away, c->step);
 }
 
+static u32 count_bits(u64 bits)
+{
+    u32 n = 0;
+
+    for (; bits; bits &= bits - 1)
+        n++;
+    return n;
+}
+
 static void note_words(struct spool_data_cell *c, u64 offset)
 {
     u64 word = offset / 4;
@@ -125,29 +132,77 @@ static void note_words(struct spool_data_cell *c, u64 offset)
 #undef NOTE
 }
 
-void cells_count(const struct cells_miss *miss)
+// Whether all words are noted that a multiple of the step can be at.
+static bool is_full(const struct spool_data_cell *c)
 {
-    u64 offset = miss->addr - miss->start;
-    u32 counter = walks_first(miss->counter) + 1;
-    struct spool_data_cell *c;
+    u64 step = c->step % 4 ? 1 : c->step / 4;
+    u32 missing = 0;
 
-    if (miss->start == FOUND_UNKNOWN || miss->start > miss->addr ||
-        !has_cells(object_at(miss->object)))
+#define MISSING(i, modulus) \
+    missing |= count_bits(c->words[i]) != (modulus) / divisor(modulus, step);
+    MODULI(MISSING)
+#undef MISSING
+    return c->step && !missing;
+}
+
+void cells_place(const struct cells_miss *miss, struct cells_at *at)
+{
+    const struct spool_data_object *o = object_at(miss->object);
+
+    at->counter = 0;
+    if (miss->start == FOUND_UNKNOWN || miss->start > miss->addr || !has_cells(o))
         return;
+    at->object = miss->object;
+    at->counter = walks_first(miss->counter) + 1;
     if (miss->write)
-        counter |= SPOOL_DATA_CELL_WRITE;
-    c = cell_of(counter, miss->object, offset);
-    if (!c)
-        return;
+        at->counter |= SPOOL_DATA_CELL_WRITE;
+    at->offset = miss->addr - miss->start;
+    at->key = key_of(o, at->offset);
+}
+
+void cells_prefetch(const struct cells_at *at)
+{
+    if (at->counter)
+        __builtin_prefetch(&index_of[place_of(at->counter, at->object, at->key)]);
+}
+
+void cells_prefetch_cell(const struct cells_at *at)
+{
+    u32 cell = at->counter ? index_of[place_of(at->counter, at->object, at->key)] : 0;
+    const u8 *c = (const u8 *)cell_at((cell - 1) % SPOOL_DATA_CELLS_MAX);
+
+    for (u64 i = 0; cell && i < sizeof(struct spool_data_cell); i += 64)
+        __builtin_prefetch(c + i, 1);
+}
+
+void cells_add(u32 cell, const struct cells_miss *miss, const struct cells_at *at, u64 *full)
+{
+    struct spool_data_cell *c = cell_at((cell - 1) % SPOOL_DATA_CELLS_MAX);
+
     if (c->l1)
-        widen(c, offset);
+        widen(c, at->offset);
     else
-        c->first = c->low = c->high = offset; // it may have been zeroed
-    if (key_of_cell(c) == WHOLE)
-        note_words(c, offset);
+        c->first = c->low = c->high = at->offset; // it may have been zeroed
     c->l1++;
     c->l2 += miss->l2;
     c->ll += miss->ll;
+    if (at->key != WHOLE || (*full && *full == c->step))
+        return;
+    note_words(c, at->offset);
+    if (c->l1 % FULL_AGAIN == 0 && is_full(c))
+        *full = c->step;
+}
+
+void cells_count(const struct cells_miss *miss)
+{
+    struct cells_at at;
+    u32 cell;
+    u64 full = 0;
+
+    cells_place(miss, &at);
+    cell = at.counter ? cells_find(&at) : 0;
+    if (cell)
+        cells_add(cell, miss, &at, &full);
 }
 
 void cells_zero(void)

@@ -21,6 +21,21 @@ void cells_init(void);
 // Without space it is in no cell, and the finisher finds it missing. @holds(objtable's lock)
 // @signal-safe
 void cells_count(const struct cells_miss *miss);
+
+// The same in steps.
+struct cells_at {
+    u64 offset, key;
+    u32 counter, object; // counter 0: it is in no cell
+};
+void cells_place(const struct cells_miss *miss, struct cells_at *at);
+// Begins to load what cells_find() needs: where the cell is noted; then, when that is there, the
+// cell.
+void cells_prefetch(const struct cells_at *at);
+void cells_prefetch_cell(const struct cells_at *at);
+// The number of the cell, plus one. 0: there is none, and no space for it.
+u32 cells_find(const struct cells_at *at);
+// *full: kept with the cell, at first and after cells_zero() 0.
+void cells_add(u32 cell, const struct cells_miss *miss, const struct cells_at *at, u64 *full);
 // All counts become 0, and their offsets are forgotten. The world is stopped.
 void cells_zero(void);
 

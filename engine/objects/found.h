@@ -7,6 +7,7 @@
 #include "engine/base/types.h"
 
 #define FOUND_UNKNOWN (~0ul)
+#define FOUND_LINE    64u // bytes of a line of a block, of which it is known whether it has missed
 
 struct found {
     u32 object;
@@ -14,6 +15,7 @@ struct found {
     u64 end;
     u64 born; // when the range was made
     u32 *who; // of the range (ranges.h); NULL: it is not known
+    bool seen; // a line of a large block that is known to have missed before
 };
 
 #endif

@@ -8,6 +8,7 @@
 #include "engine/objects/lifetimes.h"
 
 #include "engine/base/heap.h"
+#include "engine/objects/pages.h"
 #include "engine/spool/spooler.h"
 
 #define ENTRIES 0x100000u
@@ -232,16 +233,18 @@ static void missed_large(struct spool_data_object *o, const struct found *block,
     }
     if (is_first)
         note_first(o, block);
-    if (e->lines & line)
-        return;
+    if (!(e->lines & line))
+        o->cold++;
     e->lines |= line;
-    o->cold++;
+    pages_missed(addr, block->born, e->lines);
 }
 
 void lifetimes_missed(const struct found *block, u64 addr)
 {
     struct spool_data_object *o = object_at(block->object);
 
+    if (block->seen)
+        return;
     if (block->who && !(*block->who & RANGES_LARGE))
         missed_small(o, block, addr);
     else

@@ -89,6 +89,15 @@ void objects_init(void)
     alloc_init();
 }
 
+bool objects_find(const struct thread *t, struct cells_miss *miss, struct found *found)
+{
+    bool block = find(t, miss->addr, found);
+
+    miss->object = found->object;
+    miss->start = block ? lifetimes_start(found) : found->start;
+    return block;
+}
+
 // Apart, so that no initializer of it comes before the direction flag is cleared.
 static __attribute__((noinline)) void count(const struct thread *t, struct cells_miss *miss)
 {
@@ -97,9 +106,7 @@ static __attribute__((noinline)) void count(const struct thread *t, struct cells
     bool waits = false, block;
 
     objtable_lock();
-    block = find(t, miss->addr, &found);
-    miss->object = found.object;
-    miss->start = block ? lifetimes_start(&found) : found.start;
+    block = objects_find(t, miss, &found);
     if (!block)
         waits = alloc_missed(t, miss);
     c = objtable_count(miss->counter, miss->object, miss->l2, miss->ll);
@@ -112,19 +119,27 @@ static __attribute__((noinline)) void count(const struct thread *t, struct cells
     objtable_unlock();
 }
 
+bool objects_is_data(u32 counter, bool *write)
+{
+    u32 event = owner[counter];
+
+    *write = event == frames.place[SPOOL_E_D1MW];
+    return *write || event == frames.place[SPOOL_E_D1MR];
+}
+
 void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
 {
-    struct cells_miss miss = { .addr = addr, .counter = counter };
-    u32 event = owner[counter];
+    struct cells_miss miss;
     bool direction = false;
 
-    if (event != frames.place[SPOOL_E_D1MR] && event != frames.place[SPOOL_E_D1MW])
+    if (!objects_is_data(counter, &miss.write))
         return;
     if (!tb_config.recording) // else it is a replay's call, no helper's
         direction = cpu_clear_direction();
+    miss.addr = addr;
+    miss.counter = counter;
     miss.l2 = l2 != 0;
     miss.ll = ll != 0;
-    miss.write = event == frames.place[SPOOL_E_D1MW];
     count(t, &miss);
     cpu_restore_direction(direction);
 }

@@ -22,4 +22,14 @@ static inline void objects_missed(const struct thread *t, u64 addr, u32 counter,
         objects_miss(t, addr, counter, l2, ll);
 }
 
+// -- for many.c --
+
+struct cells_miss;
+struct found;
+// False: no reference counts there.
+bool objects_is_data(u32 counter, bool *write);
+// Finds the object of a miss, which gets it. Returns whether it is in a block. @holds(objtable's
+// lock)
+bool objects_find(const struct thread *t, struct cells_miss *miss, struct found *found);
+
 #endif

@@ -15,6 +15,7 @@
 #define COUNTS    0x200000u // twice as many as counts
 #define NAMES     0x10000u  // texts that are found again
 #define NAMES_TRY 16u
+#define PAIRS     4096u
 
 static struct {
     struct lock lock;
@@ -23,6 +24,7 @@ static struct {
     u32 *index;  // of objects, plus one
     u32 *counts; // their numbers, plus one
     u32 *names;  // offsets of texts
+    struct objtable_pair *pairs;
 } table;
 
 void (*objtable_record)(struct thread *t, u64 now);
@@ -273,6 +275,54 @@ struct spool_data_count *objtable_walk(struct spool_data_count *c)
     return walk;
 }
 
+// ---- Pairs that have missed lately ----
+
+struct objtable_pair *objtable_pair(u32 counter, u32 object)
+{
+    return &table.pairs[count_place(counter, object) % PAIRS];
+}
+
+bool objtable_keep(struct objtable_pair *p, u32 counter, u32 object)
+{
+    struct spool_data_count *c;
+
+    __atomic_store_n(&p->counter, 0, __ATOMIC_RELEASE);
+    c = count_of(counter, object);
+    if (!c)
+        return false;
+    *p = (struct objtable_pair){ .object = object, .count = (u32)(c - count_at(0)) + 1 };
+    __atomic_store_n(&p->counter, counter + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+struct spool_data_count *objtable_add(struct objtable_pair *p, u32 ll)
+{
+    struct spool_data_count *c = count_at((p->count - 1) % SPOOL_DATA_COUNTS_MAX), *walk;
+
+    c->l1++;
+    c->ll += ll;
+    if (p->walk)
+        return count_at((p->walk - 1) % SPOOL_DATA_COUNTS_MAX);
+    walk = objtable_walk(c);
+    if (walk)
+        p->walk = (u32)(walk - count_at(0)) + 1;
+    return walk;
+}
+
+void objtable_prefetch(u32 counter, u32 object)
+{
+    __builtin_prefetch(&table.counts[count_place(counter, object)]);
+}
+
+void objtable_prefetch_count(u32 counter, u32 object)
+{
+    u32 n = table.counts[count_place(counter, object)];
+    const u8 *c = (const u8 *)count_at((n - 1) % SPOOL_DATA_COUNTS_MAX);
+
+    for (u64 i = 0; n && i < sizeof(struct spool_data_count); i += 64)
+        __builtin_prefetch(c + i, 1);
+}
+
 // The other one gets it last: a process that is killed loses it rather than counting it twice.
 struct spool_data_count *objtable_move(u32 counter, u32 from, u32 to, u32 l2, u32 ll)
 {
@@ -295,6 +345,7 @@ void objtable_zero(void)
         walks_zero(c);
     }
     cells_zero();
+    memset(table.pairs, 0, PAIRS * sizeof(*table.pairs));
     for (u32 i = 0; i < spool->data.objects_used && i < SPOOL_DATA_OBJECTS_MAX; i++)
         objtable_at(i)->cold = objtable_at(i)->fetched = objtable_at(i)->used = 0;
 }
@@ -309,6 +360,7 @@ void objtable_init(void)
     table.index = heap_pages(INDEX * sizeof(u32));
     table.counts = heap_pages(COUNTS * sizeof(u32));
     table.names = heap_pages(NAMES * sizeof(u32));
+    table.pairs = heap_pages(PAIRS * sizeof(*table.pairs));
     walks_init();
     spool->data.names_used = 1; // offset 0: none
     append(&unknown, NULL);

@@ -44,6 +44,27 @@ u32 objtable_name(const char *text);
 // Adds a miss, whose entry it returns. NULL: there is no space, and the finisher finds it missing.
 // @holds(the lock)
 struct spool_data_count *objtable_count(u32 counter, u32 object, u32 l2, u32 ll);
+// A pair that has missed lately, with what was found of it. Numbers are plus one, 0: none.
+struct objtable_pair {
+    u32 counter, object;
+    u32 count, walk; // of the entries
+    // Of its last miss, for who counts it (cells.h).
+    u32 cell, cell_counter;
+    u64 key, full;
+};
+// The one that may be this pair. @holds(the lock)
+struct objtable_pair *objtable_pair(u32 counter, u32 object);
+static inline bool objtable_is_pair(const struct objtable_pair *p, u32 counter, u32 object)
+{
+    return p->counter == counter + 1 && p->object == object;
+}
+// It becomes this pair. False: there is no space for its entry, and it is none.
+bool objtable_keep(struct objtable_pair *p, u32 counter, u32 object);
+// Adds a miss. Returns the entry of its walk, as objtable_walk().
+struct spool_data_count *objtable_add(struct objtable_pair *p, u32 ll);
+// Of a pair that is not kept: begins to load what objtable_keep() needs, in two steps.
+void objtable_prefetch(u32 counter, u32 object);
+void objtable_prefetch_count(u32 counter, u32 object);
 // The entry of the walk of these misses. NULL: as c, or there is no space. @holds(the lock)
 struct spool_data_count *objtable_walk(struct spool_data_count *c);
 // A miss that is counted there belongs to another object, or to the same: as objtable_count().

@@ -15,7 +15,10 @@ struct entry {
     u64 changes; // of many pages, when the state was kept
     u64 from, born, end;
     u32 object, state;
+    u64 lines; // that have missed (lifetimes.c): all of these have, others may have
 };
+
+_Static_assert(sizeof(struct entry) == 64, "a line of the host's cache");
 
 static struct {
     struct entry *entry;
@@ -63,7 +66,8 @@ bool pages_find(u64 addr, u64 at, struct found *out, bool *block)
     if (!is_known(e, addr / PAGE_SIZE) || at < e->since || at < pages.since ||
         e->state == PAGE_SEVERAL)
         return false;
-    *out = (struct found){ e->object, e->from, e->end, e->born, NULL };
+    *out = (struct found){ e->object, e->from, e->end,
+                           e->born,   NULL,    e->lines >> addr % PAGE_SIZE / FOUND_LINE & 1 };
     *block = e->state == PAGE_BLOCK;
     return true;
 }
@@ -87,5 +91,14 @@ void pages_keep(u64 addr, u64 start, u64 end, const struct found *found, bool bl
     e->from = found->start;
     e->end = found->end;
     e->born = found->born;
+    e->lines = 0;
     e->state = !whole ? PAGE_SEVERAL : block ? PAGE_BLOCK : PAGE_OBJECT;
+}
+
+void pages_missed(u64 addr, u64 born, u64 lines)
+{
+    struct entry *e = entry_of(addr / PAGE_SIZE);
+
+    if (is_known(e, addr / PAGE_SIZE) && e->state == PAGE_BLOCK && e->born == born)
+        e->lines = lines;
 }

@@ -19,5 +19,8 @@ bool pages_find(u64 addr, u64 at, struct found *out, bool *block);
 bool pages_wants(u64 addr, u64 at);
 // addr is in what was found, and so is all of [start, end). @signal-safe
 void pages_keep(u64 addr, u64 start, u64 end, const struct found *found, bool block);
+// The lines of the page of addr that have missed, of the block that was born then: from then on
+// pages_find() says that such a line is `seen`. @signal-safe
+void pages_missed(u64 addr, u64 born, u64 lines);
 
 #endif

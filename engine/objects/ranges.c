@@ -410,7 +410,8 @@ void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span)
 static u32 found(struct found *out, u32 object, u64 start, u64 end, u64 born, u32 *who)
 {
     if (out)
-        *out = (struct found){ object, *who & RANGES_PART ? FOUND_UNKNOWN : start, end, born, who };
+        *out = (struct found){ object, *who & RANGES_PART ? FOUND_UNKNOWN : start, end, born, who,
+                               false };
     return object;
 }
 

@@ -25,7 +25,7 @@
 // its user sets (lifetimes.c); pieces of it keep them. A large one had more lines, and has none.
 #define RANGES_LARGE     0x20000u
 #define RANGES_LINES     14u
-#define RANGES_LINE      64u
+#define RANGES_LINE      FOUND_LINE
 #define RANGES_LINES_BIT 18u
 
 struct ranges_range {

@@ -4,6 +4,7 @@
 #define QUERN_TESTS_OBJECTS_NONE_H
 
 #include "engine/objects/alloc.h"
+#include "engine/objects/many.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
@@ -40,6 +41,12 @@ void objects_thread_init(struct thread *t)
 void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
 {
     (void)t, (void)addr, (void)counter, (void)l2, (void)ll;
+    fail();
+}
+
+void many_missed(const struct thread *t, const struct many_ref *ref, u32 n, u32 done)
+{
+    (void)t, (void)ref, (void)n, (void)done;
     fail();
 }
 

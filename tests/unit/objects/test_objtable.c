@@ -203,6 +203,68 @@ static void cells(void **state)
     assert_int_equal(header.data.cells_used, SPOOL_DATA_CELLS_MAX);
 }
 
+// A miss of an element, once in a cell whose state is kept, once found anew.
+static void element(u32 a, u32 b, u64 offset, u64 *full)
+{
+    struct cells_miss miss = {
+        .addr = 0x10000 + offset, .start = 0x10000, .counter = 78, .object = a
+    };
+    struct cells_at at;
+
+    cells_place(&miss, &at);
+    cells_add(cells_find(&at), &miss, &at, full);
+    miss.object = b;
+    cells_count(&miss);
+}
+
+// Once all words that can be are noted, no more is; until there are others.
+static void words(void **state)
+{
+    u32 a = variable(11, 1 << 20), b = variable(12, 1 << 20);
+    u64 full = 0;
+
+    (void)state;
+    cells_init();
+    for (u32 i = 0; i < 256; i++)
+        element(a, b, 8 * i, &full);
+    assert_int_equal(full, 8);
+    assert_int_equal(only_cell(a)->words[0], 0x5555555555555555); // the even ones of 64
+    assert_int_equal(only_cell(a)->words[7], 0x555555555);        // of 36
+    assert_memory_equal(only_cell(a)->words, only_cell(b)->words, sizeof(only_cell(a)->words));
+    for (u32 i = 0; i < 200; i++)
+        element(a, b, 4 + 8 * i, &full);
+    assert_int_equal(full, 8); // of another step
+    assert_int_equal(only_cell(a)->step, 4);
+    assert_int_equal(only_cell(a)->words[7], 0xfffffffff);
+    assert_memory_equal(only_cell(a)->words, only_cell(b)->words, sizeof(only_cell(a)->words));
+    for (u32 i = 0; i < 56; i++)
+        element(a, b, 8 * i, &full);
+    assert_int_equal(full, 4);
+    assert_int_equal(only_cell(a)->l1, 512);
+    assert_int_equal(only_cell(b)->l1, 512);
+}
+
+// A pair that is kept counts where others do.
+static void pairs(void **state)
+{
+    struct objtable_pair *p = objtable_pair(600, 1);
+    u64 l2, ll;
+
+    (void)state;
+    assert_false(objtable_is_pair(p, 600, 1));
+    assert_true(objtable_keep(p, 600, 1));
+    assert_true(objtable_is_pair(p, 600, 1));
+    assert_false(objtable_is_pair(p, 600, 2));
+    assert_int_equal(objtable_add(p, 1)->counter, 601); // plus one
+    objtable_count(600, 1, 0, 0);
+    assert_ptr_equal(objtable_add(p, 0), objtable_walk(objtable_count(600, 1, 0, 1)));
+    assert_int_equal(counted(600, 1, &l2, &ll), 4);
+    assert_int_equal(l2, 0);
+    assert_int_equal(ll, 2);
+    objtable_zero();
+    assert_false(objtable_is_pair(p, 600, 1));
+}
+
 // The walk is with the first counter of the instruction.
 static void walks(void **state)
 {
@@ -230,6 +292,8 @@ static void full(void **state)
     assert_int_equal(header.data.counts_used, max);
     assert_null(objtable_count(1000 + (u32)max + 999, 3, 0, 0));
     assert_null(objtable_walk(NULL));
+    assert_false(objtable_keep(objtable_pair(900, 3), 900, 3));
+    assert_false(objtable_is_pair(objtable_pair(900, 3), 900, 3));
     objtable_count(1000, 3, 0, 1);
     assert_int_equal(counted(1000, 3, &l2, &ll), 2);
     assert_int_equal(counted(1000 + (u32)max + 999, 3, &l2, &ll), ~0ul);
@@ -334,6 +398,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_found_again),
         cmocka_unit_test(misses_add_up),
+        cmocka_unit_test(pairs),
+        cmocka_unit_test(words),
         cmocka_unit_test(cells),
         cmocka_unit_test(walks),
         cmocka_unit_test(full),

@@ -23,7 +23,7 @@ static bool finds(u64 addr, u64 at)
 
 static void keep(u64 addr, u64 start, u64 end, u32 of)
 {
-    struct found what = { of, start - 64, end, 5, NULL };
+    struct found what = { of, start - 64, end, 5, NULL, false };
 
     pages_keep(addr, start, end, &what, of == 7);
 }
@@ -80,9 +80,43 @@ static void many_pages(void **state)
     assert_false(finds(AT, 21));
 }
 
+static bool seen(u64 addr)
+{
+    assert_true(finds(addr, 30));
+    return found.seen;
+}
+
+// Lines that have missed: of the page's block, until it changes.
+static void lines(void **state)
+{
+    (void)state;
+    pages_changed(AT, AT + 1, 30);
+    pages_missed(AT + 128, 5, 1 << 2); // nothing is known of it
+    keep(AT, AT, AT + 0x1000, 7);
+    assert_false(seen(AT + 128));
+    pages_missed(AT + 128, 6, 1 << 2); // another block
+    assert_false(seen(AT + 128));
+    pages_missed(AT + 128, 5, 1 << 2);
+    assert_true(seen(AT + 128));
+    assert_true(seen(AT + 191));
+    assert_false(seen(AT + 127));
+    assert_false(seen(AT + 192));
+    pages_missed(AT + 4095, 5, 1 << 2 | 1ul << 63);
+    assert_true(seen(AT + 128));
+    assert_true(seen(AT + 4095));
+    pages_changed(AT, AT + 1, 30);
+    keep(AT, AT, AT + 0x1000, 7);
+    assert_false(seen(AT + 128));
+    pages_changed(AT, AT + 1, 30);
+    keep(AT, AT, AT + 0x1000, 8); // no block
+    pages_missed(AT + 128, 5, 1 << 2);
+    assert_false(seen(AT + 128));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(one_page), cmocka_unit_test(many_pages) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(one_page), cmocka_unit_test(many_pages),
+                                        cmocka_unit_test(lines) };
 
     pages_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
