@@ -12,7 +12,8 @@ $(BUILD)/tests/state/%: tests/guest-state/%.c tests/guest-state/check.h $(FLAGS_
 	$(Q)$(CC) -std=gnu11 -O1 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $< -lm
 
 # NAME=... runs only these programs; STATE_MODES='plain cache stress' chooses the modes, all is all,
-# else each program has the common ones and a third of the others. soak-state runs all programs in all modes.
+# else each program has the common ones and a third of the others. soak-state runs all programs in all modes,
+# and those that repeat something do so more often (STATE_SOAK).
 CHECKS += check-state
 .PHONY: check-state
 check-state: $(STATE_PROGRAMS) $(ALL)
@@ -21,4 +22,4 @@ check-state: $(STATE_PROGRAMS) $(ALL)
 .PHONY: soak-state
 soak: soak-state
 soak-state: $(STATE_PROGRAMS) $(ALL)
-	@STATE_MODES=all tests/guest-state/run $(BUILD)/bin/quern $(BUILD)/tests/state $(NAME)
+	@STATE_MODES=all STATE_SOAK=yes tests/guest-state/run $(BUILD)/bin/quern $(BUILD)/tests/state $(NAME)
