@@ -61,8 +61,11 @@ each_number() { # VALUE...
     killed_run -o out --calls=yes --separate-callers=2 --separate-threads=yes
     # A profile for each of 2400 threads takes its time.
     grep -v '^threads_used' header > fewer
-    mv fewer header
+    grep -vE '^(edges|counters)_used ' fewer > header
     each_number 0xffffffff -1
+    # Of both values of these all that there is room for is read, which takes ten seconds.
+    grep -E '^(edges|counters)_used ' fewer > header
+    each_number -1
 }
 
 @test "cut anywhere" {
