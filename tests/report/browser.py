@@ -8,9 +8,17 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
+# The script of Browser.until(): its time in seconds, and the values of `args`.
+UNTIL = """const done = arguments[arguments.length - 1], args = [...arguments].slice(1, -1), end = performance.now() + 1000 * arguments[0];
+const look = async () => {
+    const is = %s;
+    if (is || performance.now() > end) done(!!is); else setTimeout(look, 5);
+};
+void look();"""
+
 
 class Browser:
-    def __init__(self, javascript=True):
+    def __init__(self):
         options = Options()
         options.binary_location = "/usr/bin/chromium"
         for argument in (
@@ -26,24 +34,25 @@ class Browser:
             options.add_argument(argument)
         if os.getuid() == 0:
             options.add_argument("--no-sandbox")
-        if not javascript:
-            options.add_experimental_option(
-                "prefs", {"profile.managed_default_content_settings.javascript": 2})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
         self.driver.set_script_timeout(60)
 
+    def until(self, condition, *args, seconds=20):
+        """Waits until an expression is true in the page, which looks by itself: less work than a question from here each time. Whether
+        it was."""
+        end = time.monotonic() + seconds
+        while True:
+            if self.driver.execute_async_script(UNTIL % condition, min(20, seconds), *args):
+                return True
+            if time.monotonic() > end:
+                return False
+
     def open(self, path, state="ready", seconds=60):
         """Opens a report and waits until it is loaded; returns its state."""
         self.driver.get("file://" + os.path.abspath(path))
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            now = self.driver.execute_script(
-                "return [document.body.dataset.state || '', !!document.querySelector('p.fault')]")
-            if now[0] == state or now[1]:
-                break
-            time.sleep(0.02)
-        return now[0]
+        self.until("document.body.dataset.state === args[0] || document.querySelector('p.fault')", state, seconds=seconds)
+        return self.run("return document.body.dataset.state || ''")
 
     def ask(self, method, *args):
         """The answer of the report's worker; bigints as text."""
@@ -57,16 +66,10 @@ class Browser:
 
     def view(self, fragment, seconds=20):
         """Goes to a state of the page and waits until it is shown."""
-        self.driver.execute_script("location.hash = arguments[0]", fragment)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if self.driver.execute_script(
-                    "return document.body.dataset.view === location.hash && "
-                    "!document.querySelector('#quern-main .summary:not([data-done])')"):
-                return
-            time.sleep(0.01)
-        raise RuntimeError("no view %s: %s" % (fragment, self.run(
-            "return [document.body.dataset.view, location.hash, document.querySelector('#quern-app').innerText.slice(0, 300)]")))
+        if not self.until("(args[0] !== null && ([location.hash, args[0]] = [args[0], null]), document.body.dataset.view === location.hash && "
+                          "!document.querySelector('#quern-main .summary:not([data-done])'))", fragment, seconds=seconds):
+            raise RuntimeError("no view %s: %s" % (fragment, self.run(
+                "return [document.body.dataset.view, location.hash, document.querySelector('#quern-app').innerText.slice(0, 300)]")))
 
     def press(self, *keys):
         """Presses keys, one after another."""
@@ -76,11 +79,21 @@ class Browser:
 
     def settle(self, seconds=20):
         """Waits until the requested state is shown."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            time.sleep(0.03)
-            if self.driver.execute_script("return (document.body.dataset.view || '') === location.hash"):
-                return
+        time.sleep(0.03)
+        self.until("(document.body.dataset.view || '') === location.hash", seconds=seconds)
+
+    def quiet(self):
+        """Waits until the requested state is shown, and for what comes behind it: until the page, four times in a row, has drawn and
+        still waits for no answer of its worker."""
+        self.until("(args[0] = (document.body.dataset.view || '') === location.hash && !quern.waiting.size ? (args[0] ?? 0) + 1 : 0) > 3 || "
+                   "void await new Promise(requestAnimationFrame)")
+
+    def hide(self, hidden):
+        """Nothing is drawn while the window is hidden: half of the work, where only texts are read."""
+        if hidden:
+            self.driver.minimize_window()
+        else:
+            self.driver.set_window_size(1400, 1000)
 
     def names(self):
         """The accessibility tree, as a screen reader gets it: role and name of every node that is not ignored."""

@@ -159,9 +159,7 @@ def check_pictures(browser):
             ["main, 100.0 % of Instructions, depth 0, exactly 820"], faults)
     # The address has the zoom of a picture, and restores it when it is opened.
     def zoomed():
-        end = time.monotonic() + 5
-        while "z=" not in browser.run("return location.hash") and time.monotonic() < end:
-            time.sleep(0.05)
+        browser.until("location.hash.includes('z=')", seconds=5)
         return browser.run("return [location.hash, document.querySelector('svg.graph')?.getAttribute('viewBox') ?? "
                            "document.querySelector('.item').style.width + document.querySelector('.item').style.left]")
 
@@ -337,7 +335,7 @@ def check_inside(browser):
     # The sandwich of func1: main above it, func2 below.
     browser.view("v=function&f=" + next(n["hash"] for n in (browser.ask("name", i) for i in range(3)) if n["name"] == "func1"))
     browser.run("[...document.querySelectorAll('summary')].find((s) => s.textContent.startsWith('Sandwich')).click()")
-    time.sleep(0.5)
+    browser.quiet()
     browser.run("document.querySelector('details .item').focus()")
     said = []
     for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_DOWN):
@@ -523,7 +521,7 @@ def check_long(browser):
     for key, row in ((Keys.END, n - 1), (Keys.ARROW_UP, n - 2), (Keys.HOME, 0), (Keys.PAGE_DOWN, None), (Keys.ARROW_DOWN, None)):
         before = browser.run("return Number(document.activeElement.closest('tr')?.dataset.row ?? -1)")
         browser.press(key)
-        time.sleep(0.3)
+        browser.quiet()
         at = browser.run("return Number(document.activeElement.closest('tr')?.dataset.row ?? -1)")
         if row is None:
             compare("moved on", at > before, True, faults)
@@ -532,7 +530,7 @@ def check_long(browser):
         if key == Keys.END:
             compare("the last row is in sight", ends()[1], [n - 1, "f0"], faults)
     browser.run("document.querySelector('#quern-main .scroll').scrollTop = 1e9")
-    time.sleep(0.5)
+    browser.quiet()
     compare("scrolled to the end", ends()[1], [n - 1, "f0"], faults)
     compare("rows in the page", browser.run("return document.querySelectorAll('#quern-functions tbody tr').length") < 100, True, faults)
     browser.view("v=functions&q=f31999")
@@ -832,14 +830,16 @@ def check_first(browser):
     test("before everything is there: nothing wrong is shown", faults)
 
 
-def check_static(path):
+def check_static(browser, path="tests/golden/calls.callgrind"):
     """Without JavaScript: totals and functions are text."""
     faults = []
     profile = as_json(path)
-    browser = Browser(javascript=False)
-    browser.driver.get("file://" + os.path.abspath(os.path.join(FOLDER, "whole.html")))
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    browser.driver.get("file://" + os.path.abspath(os.path.join(FOLDER, "calls.callgrind.html")))
     text = browser.driver.find_element("id", "quern-static").text
-    browser.quit()
+    state = browser.run("return document.body.dataset.state ?? null")
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    compare("no script ran", state, None, faults)
     for number in profile["totals"]:
         if "{:,}".format(number) not in text:
             faults.append("no %s in %s" % (number, text))
@@ -1180,13 +1180,9 @@ def drop(browser, files, base=(), series=False, fragment="", seconds=60):
                 else (name[0], base64.b64encode(name[1]).decode()) for name in names]
     browser.driver.execute_script("location.hash = arguments[0]", fragment)
     browser.driver.execute_script(DROP, read(files), read(base), series)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        state, said = browser.run("return [document.body.dataset.state, document.querySelector('.status').textContent]")
-        if state == "ready" and not said or said and not said.startswith("Reading"):
-            return said
-        time.sleep(0.02)
-    return "nothing came"
+    said = "document.querySelector('.status').textContent"
+    came = browser.until("document.body.dataset.state === 'ready' && !%s || %s && !%s.startsWith('Reading')" % ((said,) * 3), seconds=seconds)
+    return browser.run("return " + said) if came else "nothing came"
 
 
 def refusal(folder, name):
@@ -1207,6 +1203,7 @@ def check_empty(browser):
     compare("state", browser.open(report, state="empty"), "empty", faults)
     compare("nothing is dropped", drop(browser, []), "No profile is chosen yet.", faults)
     refused = shown_ = 0
+    browser.hide(True)
     for path in sorted(glob.glob("tests/golden/*grind*")):
         name = os.path.basename(path)
         profile, said = as_json(path), drop(browser, [name])
@@ -1228,6 +1225,7 @@ def check_empty(browser):
             if name in ("cut-off.callgrind", "fault-cut.callgrind.gz", "fault-junk.callgrind"):
                 compare("remarks of " + name, len(summary["remarks"]) > 0, True, faults)
             shown_ += 1
+    browser.hide(False)
     compare("one is refused, the others are shown", (refused, shown_ > 50), (1, True), faults)
     for text in (b"", b"hello\n", b"events:\n1 1\n", b"1 1\n", bytes(range(256)), b"\x1f\x8b\x08", b"version: 2\nevents: Ir\n1 1\n"):
         with open(os.path.join(FOLDER, "bad.out"), "wb") as f:
@@ -1415,8 +1413,9 @@ def check_each_part(browser, profile, wanted, summary, faults):
 VIEWS = ("pictures", "cycles", "bounds", "why", "causes", "causes_base", "causes_insns", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
          "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old", "screen", "startup", "names", "panes",
          "source", "unfold", "search", "recursion", "compared", "widths", "walks", "curve", "curves",
-         "data_first", "data_table", "data_object", "data_sharing", "data_base", "data_widths", "data_keys", "data_hostile", "data_damaged", "data_command")
-CHROMIUM = ("access", "damage", "first", "old", "panes", "source", "unfold", "compared", "widths", "walks", "data_widths")
+         "data_first", "data_table", "data_object", "data_sharing", "data_base", "data_widths", "data_keys", "data_hostile", "data_damaged", "data_command",
+         "static")
+CHROMIUM = ("access", "damage", "first", "old", "panes", "source", "unfold", "compared", "widths", "walks", "data_widths", "static")
 
 
 def main():
@@ -1433,6 +1432,7 @@ def main():
     try:
         for path in golden if only else ():
             quern("report", "-o", os.path.join(FOLDER, os.path.basename(path) + ".html"), path)
+        browser.hide(not only)
         for path in [*golden, cycles["new"]] if not only else ():
             check_golden(browser, path)
         for old, new in (("calls-zero", "cfn-reset"), ("cfn-reset", "hex"), ("inline", "calls-zero"),
@@ -1440,13 +1440,13 @@ def main():
             check_base(browser, "tests/golden/%s.callgrind" % old, "tests/golden/%s.callgrind" % new)
         if not only:
             check_base(browser, cycles["old"], cycles["new"])
+        browser.hide(False)
         for name in only.split(",") if only else VIEWS:
             if not firefox or name not in CHROMIUM:
                 globals()["check_" + name](browser)
     finally:
         browser.quit()
     if not firefox and not only:
-        check_static("tests/golden/calls.callgrind")
         check_command("tests/golden/calls.callgrind")
     print("1..%d" % counts["tests"])
     return 1 if counts["failures"] else 0

@@ -96,7 +96,7 @@ def check_curves(browser):
     compare("the second", rows(browser, "#quern-curve")[0], ["4 KiB", "900", "300", "0", "500"], faults)
     compare("pictures of the second", len(browser.run(PICTURES)), 2, faults)
     open_report(browser, "curve-none", PROFILE.replace("Curve sizes: 4096 8192 16384 32768", "Curve sizes: 4096 many -1"))
-    time.sleep(0.2)
+    browser.quiet()
     compare("views", "Cache sizes" in browser.run("return document.querySelector('nav').textContent"), False, faults)
     compare("console", browser.complaints(), [], faults)
     test("misses by size of several parts, and of none", faults)

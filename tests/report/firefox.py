@@ -116,6 +116,9 @@ class Firefox(Browser):
                 {"type": kind, "value": key} for kind in ("keyDown", "keyUp")]}]})
             self.settle()
 
+    def hide(self, hidden):
+        pass
+
     def media(self, theme):
         """Light, dark, or forced colours."""
         self.driver.inside("""Services.prefs.setIntPref("layout.css.prefers-color-scheme.content-override", arguments[0]);

@@ -2,7 +2,6 @@
 """The layout of the page, for check.py: the first screen, folded start-up frames, names, two panes, and every view at the width of a
 phone and of a notebook, light and dark. SCREENS is worked out by hand: 1000 instructions, 2 of which are start-up frames' own."""
 import os
-import time
 
 from compare import FOLDER, compare, quern, test
 from selenium.webdriver.common.keys import Keys
@@ -151,27 +150,27 @@ def check_panes(browser):
     seen = "return document.querySelector('aside').checkVisibility()"
     selected = "return [...document.querySelectorAll('#quern-side [aria-current]')].map((e) => e.querySelector('.main').textContent)"
     browser.view("v=function")
-    time.sleep(0.3)
+    browser.quiet()
     compare("the list", browser.run(rows)[:3], [["100.0 %", "_dl_start_user"], ["99.8 %", "main"], ["60.0 %", SHOWN[1]]], faults)
     compare("selected", browser.run(selected), ["main"], faults)
     browser.run("[...document.querySelectorAll('#quern-side .main')][2].click()")
     browser.settle()
-    time.sleep(0.3)
+    browser.quiet()
     compare("opened", (texts(browser, "#quern-main h2")[0], browser.run(selected)),
             ("int sum<int, std::less<int> >(int const*, int)", [SHOWN[1]]), faults)
     browser.press("4")
-    time.sleep(0.3)
+    browser.quiet()
     compare("in its source too", ("v=source" in browser.run("return location.hash"), browser.run(selected)), (True, [SHOWN[1]]), faults)
     browser.run("[...document.querySelectorAll('#quern-side .main')][3].click()")
     browser.settle()
     compare("another one, in the same view", ("v=source" in browser.run("return location.hash"), texts(browser, ".count[role=status]")[-1]),
             (True, "Hottest line: 6, 30.0 % of Ir"), faults)
     browser.press("/", "o", "t", "h", "e", "r")
-    time.sleep(0.3)
+    browser.quiet()
     compare("searched", ("v=source" in browser.run("return location.hash"), [row[1] for row in browser.run(rows)]),
             (True, ["other(int)", "other(long)"]), faults)
     browser.press(Keys.ENTER, Keys.ENTER)
-    time.sleep(0.3)
+    browser.quiet()
     compare("opened by keys", browser.run(selected), ["other(int)"], faults)
     for width, height in SIZES:
         size(browser, width, height)
@@ -249,7 +248,7 @@ def check_unfold(browser):
         browser.run("[...document.querySelectorAll('#quern-source .site')].filter((r) => r.textContent.includes('%s')).at(-1)"
                     ".querySelector('button').click()" % name)
         browser.settle()
-        time.sleep(0.2)
+        browser.quiet()
 
     click("inlined")
     compare("what was inlined", rows(".unfolded"), [["40", "3", "(not in this report)"], ["2", "7", "(not in this report)"]], faults)
@@ -271,7 +270,7 @@ def check_unfold(browser):
     compare("the hottest line is the file's own", texts(browser, "#quern-main [role=status]")[-1], "Hottest line: 8, 46.1 % of Ir", faults)
     browser.view("v=function&f=" + next(browser.ask("name", f)["hash"] for f in range(3) if browser.ask("name", f)["name"] == "mid"))
     browser.run("document.querySelector('#quern-function-source .site button').click()")
-    time.sleep(0.3)
+    browser.quiet()
     compare("in a function's view", browser.run("return [...document.querySelectorAll('#quern-function-source .unfolded td')].map((c) => c.textContent)"),
             ["70", "46.1 %", "8", SOURCE.split("\n")[7]], faults)
     compare("console", browser.complaints(), [], faults)
@@ -287,7 +286,7 @@ def check_search(browser):
         browser.view("v=" + view)
         browser.run("document.activeElement.blur()")
         browser.press("/", "s", "u", "m")
-        time.sleep(0.2)
+        browser.quiet()
         compare(view, (browser.run("return location.hash"), wanted in texts(browser, "#quern-main [role=status]")),
                 ("#v=%s&q=sum" % view, True), faults)
         if view == "graph":

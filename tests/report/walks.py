@@ -3,7 +3,6 @@
 screen and acts only as a reader can: it clicks on what is in sight, by its text, and presses keys. A walk fails if a step is no longer there, if it takes more actions than it says, or if the answer is another one. What
 was done and found is written to walks.md in the folder of the pages."""
 import os
-import time
 
 from compare import FOLDER, compare, quern, test
 from screens import NESTED, RECURSION, SIZES, SOURCE, made, size, texts
@@ -25,8 +24,7 @@ class Walk:
     def acted(self, what):
         self.actions += 1
         RECORD.append("%d. %s\n" % (self.actions, what))
-        self.browser.settle()
-        time.sleep(0.2)
+        self.browser.quiet()
 
     def click(self, text, where="#quern-app"):
         """On the first link, button or selection in sight with this text, or that begins with it."""
