@@ -707,14 +707,23 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forgotten),
-        cmocka_unit_test(descriptors),     cmocka_unit_test(log_moves),
-        cmocka_unit_test(together),        cmocka_unit_test(strings),
-        cmocka_unit_test(mappings),        cmocka_unit_test(blocks),
-        cmocka_unit_test(partials),        cmocka_unit_test(forked),
-        cmocka_unit_test(file_size_limit), cmocka_unit_test(taken),
-        cmocka_unit_test(mapping_at),      cmocka_unit_test(mapped_again),
-        cmocka_unit_test(for_exec),        cmocka_unit_test(stacks),
+        cmocka_unit_test(descriptors),
+        cmocka_unit_test(log_moves),
+        cmocka_unit_test(mappings),
+        cmocka_unit_test(blocks),
+        cmocka_unit_test(partials),
+        cmocka_unit_test(forked),
+        cmocka_unit_test(file_size_limit),
+        cmocka_unit_test(taken),
+        cmocka_unit_test(mapping_at),
+        cmocka_unit_test(mapped_again),
+        cmocka_unit_test(for_exec),
+        // Behind those above: each name is searched for among all strings, and these make many.
+        cmocka_unit_test(together),
+        cmocka_unit_test(strings),
         cmocka_unit_test(full),
+        // The last, since 2 GiB of stacks are mapped then, which every copy of the spool reads.
+        cmocka_unit_test(stacks),
     };
 
     return cmocka_run_group_tests_name("engine/spool/spooler.c", tests, start, finish);
