@@ -13,6 +13,7 @@
 
 #define ENTRIES 0x100000u
 #define FULL    (ENTRIES / 4 * 3)
+#define GROUP   16u // pages
 // Numbers of pages that no address has: of the entry that says that a large block has missed; of
 // those that have the beginning and the size of a block from which another one has taken a part.
 #define MISSED (~0ul)
@@ -35,11 +36,14 @@ static struct spool_data_object *object_at(u32 object)
     return (struct spool_data_object *)DATA_BASE + object % SPOOL_DATA_OBJECTS_MAX;
 }
 
+// Pages side by side have their entries side by side: scattered, each was in another page of the
+// host.
 static u32 place_of(u64 page, u64 born)
 {
-    u64 h = (page ^ born << 36 ^ born >> 28) * 0x9e3779b97f4a7c15ul;
+    u64 h = (page / GROUP ^ born << 36 ^ born >> 28) * 0x9e3779b97f4a7c15ul;
 
-    return (u32)((h ^ h >> 32) * 0xbf58476d1ce4e5b9ul >> 40) & (ENTRIES - 1);
+    h = (h ^ h >> 32) * 0xbf58476d1ce4e5b9ul >> 40;
+    return (u32)(h * GROUP + page % GROUP) & (ENTRIES - 1);
 }
 
 // The entry, or the free one where it would be. It is never full, but another process may have been
