@@ -14,7 +14,7 @@ wrong() {
     same "$messages" "quern: $message"
     [ "$status" = 2 ]
     same "$output" ""
-    [ -z "$(ls | grep -E 'spool|cachegrind.out')" ]
+    [ -z "$(compgen -G '*spool*')$(compgen -G '*cachegrind?out*')" ]
 }
 
 @test "no program" {

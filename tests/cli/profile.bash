@@ -17,9 +17,12 @@ as() {
     local name=$1
     shift
     status=0
+    output=
+    messages=
     "$BUILD/bin/$name" "$@" > .out 2> .err || status=$?
-    output=$(< .out)
-    messages=$(< .err)
+    # Each $() is a process.
+    [ ! -s .out ] || output=$(< .out)
+    [ ! -s .err ] || messages=$(< .err)
 }
 
 quern() {

@@ -41,9 +41,14 @@ script() {
 # behind it.
 quern() {
     status=0
+    output=
+    messages=
     "$QUERN" "$@" > stdout 2> stderr || status=$?
-    output=$(< stdout)
-    messages=$(sed -E 's/ $/ $/; s/==[0-9]+==/==PID==/; s/(spool|out)\.[0-9]+/\1.PID/g' stderr)
+    [ ! -s stdout ] || output=$(< stdout)
+    [ ! -s stderr ] || messages=$(< stderr)
+    # A process for those that need it alone: there are thousands.
+    [[ ! $messages$'\n' =~ \ $'\n'|==[0-9]+==|(spool|out)\.[0-9] ]] ||
+        messages=$(sed -E 's/ $/ $/; s/==[0-9]+==/==PID==/; s/(spool|out)\.[0-9]+/\1.PID/g' stderr)
 }
 
 # Two texts are the same; the difference is shown when not.
