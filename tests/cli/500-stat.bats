@@ -329,7 +329,7 @@ Bc    1,000  repeats
     # The second run waits for the signal, which reaches it and quern as from a terminal.
     echo '[ -e first ] && { kill -INT 0; sleep 60; }; : > first' > wait.sh
     status=0
-    setsid "$QUERN" stat -n 9 -o result sh wait.sh || status=$?
+    setsid env --default-signal "$QUERN" stat -n 9 -o result sh wait.sh || status=$?
     [ "$status" = 130 ]
     same "$(head -n 1 result)" "2 runs"
 }
