@@ -62,7 +62,7 @@ check-built: all $(or $(T),$(CHECKS))
 # JOBS how many are run at a time.
 # The longest go first, so none runs alone at the end.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n : 4)))
-LONGEST := check-cli check-report check-state check-compilers check-cli-counts check-guest check-calls check-faults \
+LONGEST := check-cli check-report check-cli-engine check-state check-compilers check-cli-counts check-guest check-calls check-faults \
     check-cli-profile check-programs check-peers check-symbols check-trace check-control check-rights check-data
 in_order = $(foreach c,$(LONGEST),$(filter $(c),$(CHECKS))) $(filter-out $(LONGEST),$(CHECKS))
 check-now:
