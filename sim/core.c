@@ -247,12 +247,12 @@ static void another_line(struct core *c, uint64_t line)
     bool decoding = !is_cached(c, line);
 
     // A cycle to change over; and what is left of a line comes alone.
-    if (decoding || c->decoding || (c->more && c->front_used)) {
+    if (decoding || c->decoding || (c->more && c->more == c->front)) {
         c->front++;
         c->front_used = c->front_bytes = 0;
     }
     c->decoding = decoding;
-    c->more = false;
+    c->more = 0;
     c->line_used = 0;
 }
 
@@ -263,8 +263,8 @@ static void more_of_line(struct core *c, uint32_t slots)
     if (c->decoding || c->line_used <= c->m->cached)
         return;
     c->line_used = slots;
-    c->more = true;
     c->front += c->m->cached_more;
+    c->more = c->front;
     c->front_used = 0;
 }
 

@@ -142,7 +142,7 @@ struct core {
     uint32_t came, last_target[CORE_LINES];
     bool decoding;
     uint32_t line_used; // micro-ops that the cache has given of the line
-    bool more;          // it had to give more of it
+    uint64_t more;      // the cycle in which it had to give more of it; 0: it had not
     uint64_t asked[CORE_AHEAD], lines;
     uint32_t cached[CORE_ROB];
     uint32_t target[16384], near[4096];
