@@ -457,10 +457,9 @@ static void own_ahead(u64 addr)
 
 static void simulate_one(struct thread *t, struct pending *w)
 {
-    bool miss;
+    bool miss = own_ref(w->addr, w->size ? w->size : 1);
 
     calls_count(t, w->counter, 1);
-    miss = own_ref(w->addr, w->size ? w->size : 1);
     if (miss)
         calls_count(t, w->counter + 1, 1);
     w->size = miss ? LL_MISSED : LL_HIT;
@@ -509,12 +508,14 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end)
             own_ahead(w[AHEAD].addr);
         if (w->size == LL_DONE)
             continue;
-        calls_count(t, w->counter, 1);
         miss = own_ref(w->addr, w->size ? w->size : 1);
+        // First: a thread that is killed may lose a miss, but counts none twice.
+        __atomic_store_n(&w->size, LL_DONE, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        calls_count(t, w->counter, 1);
         if (miss)
             calls_count(t, w->counter + 1, 1);
         objects_missed(t, w->addr, w->counter, 0, miss);
-        w->size = LL_DONE;
     }
 }
 

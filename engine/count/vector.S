@@ -297,9 +297,11 @@ vector_refer: // rdi: an address whose tag fits 32 bits
     neg eax
 1:  ret
 
-// Counts the reference at rdi, eax being 0 if it has missed, and marks it as done.
+// Marks the reference at rdi as done, and counts it, eax being 0 if it has missed: a thread that is
+// killed between may lose a miss, but counts none twice.
     .macro COUNT
     mov r10d, [rdi + 8]
+    mov dword ptr [rdi + 12], LL_DONE
     inc qword ptr [rdx + r10 * 8]
     cmp eax, 1
     adc qword ptr [rdx + r10 * 8 + 8], 0
@@ -311,7 +313,7 @@ vector_refer: // rdi: an address whose tag fits 32 bits
     inc qword ptr [rdx + rcx * 8]
     cmp eax, 1
     adc qword ptr [rdx + rcx * 8 + 8], 0
-77: mov dword ptr [rdi + 12], LL_DONE
+77:
     .endm
 
 // As vector_waiting(), one reference after the other: those that straddle two lines or are done,
@@ -518,12 +520,12 @@ vector_even: // of two vectors' words
     mov r11, [r9 + OFFSETS]
     vpbroadcastd zmm3, dword ptr [r9 + TAGS]
     mov r10d, [rdi + 8]
-    inc qword ptr [rdx + r10 * 8]
     \search
+    mov dword ptr [rdi + 12], LL_DONE
+    inc qword ptr [rdx + r10 * 8]
     test eax, eax
     jz 6f
-3:  mov dword ptr [rdi + 12], LL_DONE
-    add r9, 8
+3:  add r9, 8
     add rdi, 16
     cmp rdi, rbx
     jb 2b
