@@ -4,7 +4,7 @@
 // pair of an instruction and an object has found last is kept: most misses take no search at all.
 //
 // Before, each took the lock, whose atomic instructions wait for all stores before, and three
-// searches: 44 ns for each miss of matrix 300 (docs/design/090-data-objects.md).
+// searches (docs/design/090-data-objects.md).
 #include "engine/objects/many.h"
 
 #include "engine/objects/cells.h"
