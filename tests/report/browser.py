@@ -89,7 +89,7 @@ class Browser:
                    "void await new Promise(requestAnimationFrame)")
 
     def hide(self, hidden):
-        """Nothing is drawn while the window is hidden: half of the work, where only texts are read."""
+        """Nothing is drawn while the window is hidden: a third of the work, where only texts are read."""
         if hidden:
             self.driver.minimize_window()
         else:
