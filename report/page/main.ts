@@ -12,7 +12,7 @@ import type { Data } from "./data";
 import { Drop } from "./drop";
 import { decode, fault, inflate, text } from "./file";
 import { Frame } from "./frame";
-import { read, write } from "./state";
+import { forgetZoom, read, write } from "./state";
 import type { State } from "./state";
 import { viewOf } from "./views";
 
@@ -62,7 +62,10 @@ class Page {
     this.look();
   }
 
-  private look(): void { void this.show().catch((e: Error) => fault(e.message)); }
+  private look(): void {
+    forgetZoom();
+    void this.show().catch((e: Error) => fault(e.message));
+  }
 
   private readonly move = (to: State, replace = false): void => {
     const fragment = write(to);

@@ -69,7 +69,7 @@ export class Picture {
     this.said.addEventListener("wheel", (e) => {
       if (!e.ctrlKey) return;
       e.preventDefault();
-      this.zoom(e.deltaY < 0 ? 1.2 : 1 / 1.2, e.offsetX, e.offsetY);
+      this.zoom(e.deltaY < 0 ? 1.2 : 1 / 1.2, [e.offsetX, e.offsetY]);
     }, { passive: false });
     this.said.addEventListener("keydown", (e) => this.key(e));
     this.watch.observe(this.canvas);
@@ -103,7 +103,19 @@ export class Picture {
     return [i.x * sx - this.left * this.scale, i.y * sy - this.top * sy, i.w * sx, i.h * sy];
   }
 
-  zoom(by: number, x = this.width / 2, y = this.height / 2): void {
+  // The width, which is 1 until something asks for it, and the zoom of the address, which waits for it. What is on the left stays there
+  // when the width changes.
+  private measure(): void {
+    const width = this.canvas.clientWidth || this.width;
+    if (this.wide) this.left *= width / this.width;
+    this.width = width;
+    if (this.begin) this.start(this.begin);
+  }
+
+  // Around a point of the canvas, or its middle.
+  zoom(by: number, at?: [number, number]): void {
+    this.measure();
+    const [x, y] = at ?? [this.width / 2, this.height / 2];
     const scale = Math.max(1, Math.min(1e6, this.scale * by));
     this.left += x / this.scale - x / scale;
     if (!this.wide) this.top += y / this.scale - y / scale;
@@ -112,6 +124,7 @@ export class Picture {
   }
 
   reset(): void {
+    this.measure();
     this.scale = 1;
     this.left = this.top = 0;
     this.settle();
@@ -119,6 +132,7 @@ export class Picture {
 
   // Zooms to an item.
   fit(item: Item): void {
+    this.measure();
     const k = this.wide ? this.width : 1;
     this.scale = Math.max(1, this.wide ? 1 / item.w : Math.min(this.width / item.w, this.height / item.h));
     this.left = item.x * k;
@@ -151,8 +165,7 @@ export class Picture {
     this.asked = 0;
     const ratio = devicePixelRatio || 1, context = this.canvas.getContext("2d");
     if (!context || !this.canvas.isConnected) return;
-    this.width = this.canvas.clientWidth || 1;
-    if (this.begin) this.start(this.begin);
+    this.measure();
     const w = Math.round(this.width * ratio), tall = Math.round(this.height * ratio);
     if (this.canvas.width !== w || this.canvas.height !== tall) [this.canvas.width, this.canvas.height] = [w, tall];
     const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();
@@ -202,7 +215,7 @@ export class Picture {
   svg(): string {
     const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();
     const shade = shades(color("--paper"), color("--hot"), color("--cool"), Number(color("--most")));
-    this.width = this.canvas.clientWidth || this.width; // it may not have been painted yet
+    this.measure(); // it may not have been painted yet
     const k = this.wide ? this.width : 1, out = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width: this.width,
       height: this.height, "font-family": "sans-serif", "font-size": 12 }, svg("defs", {}, svg("pattern", { id: "hatch",
       width: 6, height: 6, patternUnits: "userSpaceOnUse" }, svg("path", { d: "M-1 7L7 -1", stroke: color("--ink"),

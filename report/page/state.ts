@@ -75,6 +75,9 @@ export function noteZoom(at: number[]): void {
   }, 200);
 }
 
+// The page is at another place: nothing is written into its address any more, not even when it comes back at once.
+export function forgetZoom(): void { clearTimeout(noting); }
+
 // The zoom in the address.
 export function zoomOf(s: State): number[] | null {
   const at = (s.z ?? "").split(",").map(Number);
