@@ -230,6 +230,16 @@ static long wait_busy(void)
     return 0;
 }
 
+// Not ten seconds, but until the end of standard input.
+static long wait_told(void)
+{
+    struct pollfd in = { 0, POLLIN, 0 };
+
+    while (poll(&in, 1, 0) == 0)
+        ;
+    return 0;
+}
+
 static const struct {
     const char *name;
     long (*wait)(void);
@@ -254,6 +264,7 @@ static const struct {
     { "threads", wait_threads },
     { "forks", wait_forks },
     { "busy", wait_busy },
+    { "told", wait_told },
 };
 
 int main(int argc, char **argv)
