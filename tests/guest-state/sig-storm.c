@@ -87,16 +87,25 @@ static void on_ping(int sig)
     }
 }
 
+// Few blocks in much time: while a buffer is replayed no signal is delivered, and each of the pings
+// would wait for the replay of what both threads have recorded until then.
+static void pass_time(void)
+{
+    __asm__ volatile(".rept 50; pause; .endr");
+}
+
 static volatile int stop_spinning;
 static void *spinner(void *arg)
 {
     while (!stop_spinning)
-        work(100);
+        pass_time();
     return arg;
 }
 
 int main(void)
 {
+    // Each of the ticks into a computation may have to wait for the replay of a buffer.
+    int into_computation = getenv("STATE_SOAK") ? 300 : 100;
     struct itimerval fast = { { 0, 200 }, { 0, 200 } }, off = { { 0, 0 }, { 0, 0 } };
     struct sigaction sa;
     unsigned long expect = work(200000);
@@ -111,7 +120,7 @@ int main(void)
     sigaction(SIGSEGV, &sa, NULL);
 
     setitimer(ITIMER_REAL, &fast, NULL);
-    while (ticks < 300)
+    while (ticks < into_computation)
         CHECK(work(200000) == expect);
     SAY("computation");
     for (int start = ticks; ticks < start + 300;)
@@ -155,7 +164,7 @@ int main(void)
     pthread_create(&other_thread, NULL, spinner, NULL);
     pthread_kill(other_thread, SIGUSR2);
     while (pings < PINGS)
-        work(1000);
+        pass_time();
     stop_spinning = 1;
     pthread_join(other_thread, NULL);
     SAY("ping-pong");
