@@ -6,6 +6,8 @@ import collections
 import re
 
 KIND = {"fl": "fl", "fi": "fl", "fe": "fl", "cfi": "fl", "cfl": "fl", "fn": "fn", "cfn": "fn", "ob": "ob", "cob": "ob"}
+NUMBERED = re.compile(r"\((\d+)\)(?: (.*))?\Z")
+LINE = re.compile(r"(\w+)([:=]) ?(.*)\Z")
 
 
 class Profile:
@@ -48,7 +50,7 @@ class Reader:
         self.jump = False
 
     def name(self, kind, text):
-        m = re.fullmatch(r"\((\d+)\)(?: (.*))?", text)
+        m = NUMBERED.match(text) if text[:1] == "(" else None
         if m and m[2] is not None:
             self.ids[kind][m[1]] = m[2]
         name = self.ids[kind][m[1]] if m else text
@@ -114,7 +116,7 @@ class Reader:
             if line[0] in "0123456789+-*":
                 self.cost(line.split())
                 continue
-            key, sign, value = re.fullmatch(r"(\w+)([:=]) ?(.*)", line).groups()
+            key, sign, value = LINE.match(line).groups()
             if sign == ":":
                 self.header(key, value)
             elif key == "calls":
