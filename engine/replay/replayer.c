@@ -305,8 +305,8 @@ static void inherit(void)
     }
 }
 
-// Until records are handed over, or the client may be gone: of a client that has just had records this
-// is looked at often for a second, so that `quern recover` need not wait.
+// Until records are handed over, or the client may be gone: of a client that has just had records
+// this is looked at often for a second, so that `quern recover` need not wait.
 static void sleep(u32 before)
 {
     struct k_timespec time = { before >= 20, before >= 20 ? 0 : 50000000 };
