@@ -11,7 +11,7 @@ ALL += $(SYMBOLS_A)
 $(SYMBOLS_A): $(call host_objs,$(SYMBOLS_SRCS))
 	$(call archive)
 
-# test_faults reads its own lines three thousand times.
+# test_faults reads its own lines in 650 processes.
 $(call asan_objs,$(SYMBOLS_SRCS)): ASAN_CFLAGS += $(ASAN_OFTEN)
 
 SYMBOLS_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%, \
