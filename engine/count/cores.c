@@ -336,9 +336,9 @@ void cores_ref(struct thread *t, u64 addr, u32 size, u32 counter, bool missed)
     r.reads = counter != c->now.writes;
     if (missed) {
         r.level = f->level;
-        r.translation = f->translation;
         take_ahead(c, f);
     }
+    r.translation = levels_translation(t, addr, size, missed);
     if (c->now.op.class == CORE_C_STRING && !missed && again(c, &r))
         return;
     if (c->exec.refs == REFS)

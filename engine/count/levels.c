@@ -49,6 +49,9 @@ struct levels {
     u32 given, done;
     bool missed;
     u64 page[2]; // of the last reference to data, and of the last fetch, plus one; 0: none
+    // Another DTLB, for levels_translation(), and the page that it was asked for last, plus one.
+    struct sim_level timed;
+    u64 timed_page;
 };
 
 // Where a reference's counters are, from that of its L1 miss on.
@@ -146,6 +149,7 @@ static void own_init(struct levels *own)
     prefetch_init(&own->prefetch);
     own->given = own->done = 0;
     own->page[0] = own->page[1] = 0;
+    own->timed_page = 0;
 }
 
 static void own_make(struct levels *own)
@@ -158,6 +162,8 @@ static void own_make(struct levels *own)
     make(&own->itlb, &all.gi, SIM_LRU);
     make(&own->dtlb, &all.gd, SIM_LRU);
     make(&own->stlb, &all.gs, SIM_LRU);
+    if (tb_config.core)
+        make(&own->timed, &all.gd, SIM_LRU);
 }
 
 static void own_empty(struct levels *own)
@@ -170,6 +176,8 @@ static void own_empty(struct levels *own)
     empty(&own->itlb, &all.gi);
     empty(&own->dtlb, &all.gd);
     empty(&own->stlb, &all.gs);
+    if (tb_config.core)
+        empty(&own->timed, &all.gd);
 }
 
 void levels_thread_init(struct thread *t)
@@ -393,6 +401,33 @@ static void tlb_ref(struct levels *own, u64 addr, bool fetch, struct result *r)
     r->tlb = 1;
     if (tlb_misses(&own->stlb, page))
         r->stlb = 1;
+}
+
+static u8 translation(struct levels *own, u64 page, bool missed)
+{
+    if (page + 1 == own->timed_page)
+        return CORE_TLB_HIT;
+    own->timed_page = page + 1;
+    if (!tlb_misses(&own->timed, page))
+        return CORE_TLB_HIT;
+    if (missed) // STLB has been asked
+        return own->found.translation == CORE_TLB_WALK ? CORE_TLB_WALK : CORE_TLB_SECOND;
+    return sim_level_has(&own->stlb, page) ? CORE_TLB_SECOND : CORE_TLB_WALK;
+}
+
+u8 levels_translation(struct thread *t, u64 addr, u32 size, bool missed)
+{
+    struct levels *own = t->levels;
+    u64 first, last;
+    u8 one, two;
+
+    if (!all.has_tlb)
+        return CORE_TLB_HIT;
+    first = addr >> own->stlb.line_shift;
+    last = (addr + size - 1) >> own->stlb.line_shift;
+    one = translation(own, first, missed);
+    two = first == last ? one : translation(own, last, missed);
+    return one > two ? one : two;
 }
 
 static void line_ref(const struct reference *f, u64 addr, struct result *r)

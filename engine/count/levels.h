@@ -40,6 +40,11 @@ struct levels_found {
 };
 const struct levels_found *levels_found(const struct thread *t);
 
+// How a data reference that a core times is translated: enum core_translation. The TLB that says it
+// sees references that hit L1, too, which the counted DTLB does not; but only what is timed.
+// missed: it is the last reference that missed L1. @signal-safe
+u8 levels_translation(struct thread *t, u64 addr, u32 size, bool missed);
+
 // A reference to [addr, addr + size), at most a line of L1, that has missed L1; fetch: of an
 // instruction. Counts the miss at `counter`, and what else it misses, uses or wastes at the
 // counters behind (spool_ref_events). @signal-safe

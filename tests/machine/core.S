@@ -7,6 +7,9 @@
 #else
 .equ lines, 1
 #endif
+#if !defined(STEP) // from line to line of the ring
+#define STEP 64
+#endif
 
     .text
     .globl _start
@@ -18,7 +21,7 @@ _start:
     lea ring(%rip), %rax
     mov %rax, %rbx
     mov $lines, %edx
-1:  lea 64(%rax), %rsi
+1:  lea STEP(%rax), %rsi
     dec %edx
     cmovz %rbx, %rsi
     mov %rsi, (%rax)
@@ -41,4 +44,4 @@ loop:
     .bss
     .balign 4096
 ring:
-    .skip 64 * lines
+    .skip STEP * lines

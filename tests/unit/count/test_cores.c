@@ -49,6 +49,13 @@ const struct levels_found *levels_found(const struct thread *t)
     return &found;
 }
 
+// Pages from 0x100000 on are in no TLB of the first level.
+u8 levels_translation(struct thread *t, u64 addr, u32 size, bool missed)
+{
+    (void)t, (void)size;
+    return missed ? found.translation : addr < 0x100000 ? CORE_TLB_HIT : CORE_TLB_SECOND;
+}
+
 void core_init(struct core *c, const struct core_machine *m)
 {
     (void)c;
@@ -174,6 +181,8 @@ static void test_references(void **state)
     cores_begin(&one, &push);
     cores_ref(&one, 0x2000, 8, 30, false);
     cores_ref(&one, 0x3000, 8, 40, false);
+    cores_begin(&one, &load);
+    cores_ref(&one, 0x100000, 8, 30, false); // L1 has it
     cores_end(&one);
     assert_int_equal(ran[0].refs, 2);
     is_ref(0, 0, 0x2000, true, false, CORE_AT_L1);
@@ -184,6 +193,8 @@ static void test_references(void **state)
     is_ref(2, 0, 0x2000, true, true, CORE_AT_L1); // read and written
     is_ref(3, 0, 0x2000, true, false, CORE_AT_L1);
     is_ref(3, 1, 0x3000, false, true, CORE_AT_L1);
+    is_ref(4, 0, 0x100000, true, false, CORE_AT_L1);
+    assert_int_equal(refs[4][0].translation, CORE_TLB_SECOND);
     assert_int_equal(aheads, 1);
 }
 

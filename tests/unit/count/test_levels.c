@@ -17,6 +17,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
+#include "sim/core.h"
 #include "sim/level.h"
 #include "tests/unit/objects/objects_none.h"
 
@@ -308,6 +309,42 @@ static void test_tlbs(void **state)
     expect_all(12, 9, 9, 9, 6, 0, 0);
 }
 
+// What a core times is asked of a DTLB of its own, of the same two pages, whatever L1 had; nothing
+// counts. STLB has {2 0} {1} as above.
+static void test_translations(void **state)
+{
+    (void)state;
+    tb_config.core = true;
+    begin((struct spool_geometry){ 1 << 20, 16, 64 }, (struct spool_geometry){ 1 << 24, 16, 64 },
+          (struct spool_machine){ .itlb = { 1 << 12, 1, 1 << 12 },
+                                  .dtlb = { 2 << 12, 2, 1 << 12 },
+                                  .stlb = { 4 << 12, 2, 1 << 12 } });
+    for (u64 page = 0; page < 3; page++) // the last one is a walk, and the first of those timed: 2
+        levels_ref(&one, PAGE(page), 4, false, 2);
+    assert_int_equal(levels_translation(&one, PAGE(2), 4, true), CORE_TLB_WALK);
+    assert_int_equal(levels_translation(&one, PAGE(2) + 64, 4, false), CORE_TLB_HIT);
+    assert_int_equal(levels_translation(&one, PAGE(0), 4, false), CORE_TLB_SECOND); // 0 2
+    assert_int_equal(levels_translation(&one, PAGE(2), 4, false), CORE_TLB_HIT);    // 2 0
+    assert_int_equal(levels_translation(&one, PAGE(1), 4, false), CORE_TLB_SECOND); // 1 2
+    assert_int_equal(levels_translation(&one, PAGE(0), 4, false), CORE_TLB_SECOND); // 0 1
+    assert_int_equal(levels_translation(&one, PAGE(7), 4, false), CORE_TLB_WALK);   // 7 0
+    assert_int_equal(levels_translation(&one, PAGE(0), 4, false), CORE_TLB_HIT);    // 0 7
+    // The end of page 0 and the beginning of 1: 1 0. Of pages 1 and 2, of 2 and 3: 3 2.
+    assert_int_equal(levels_translation(&one, PAGE(1) - 4, 8, false), CORE_TLB_SECOND);
+    assert_int_equal(levels_translation(&one, PAGE(2) - 4, 8, false), CORE_TLB_SECOND);
+    assert_int_equal(levels_translation(&one, PAGE(3) - 4, 8, false), CORE_TLB_WALK);
+    // It missed L1, and the counted DTLB, which has 2 1, had it: STLB has it, too.
+    levels_ref(&one, PAGE(1), 4, false, 2);
+    assert_int_equal(levels_translation(&one, PAGE(1), 4, true), CORE_TLB_SECOND);
+    expect_all(4, 3, 3, 3, 3, 0, 0);
+    levels_clear();
+    assert_int_equal(levels_translation(&one, PAGE(1), 4, false), CORE_TLB_WALK);
+    begin((struct spool_geometry){ 1 << 20, 16, 64 }, (struct spool_geometry){ 1 << 24, 16, 64 },
+          (struct spool_machine){ 0 });
+    assert_int_equal(levels_translation(&one, PAGE(1), 4, false), CORE_TLB_HIT);
+    tb_config.core = false;
+}
+
 // A page in sequence: after two steps every line is there before it is used. No TLBs: the counters
 // of lines loaded ahead follow those of LL.
 static void test_streams(void **state)
@@ -362,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_physical), cmocka_unit_test(test_victims),
         cmocka_unit_test(test_later),    cmocka_unit_test(test_one_line),
         cmocka_unit_test(test_threads),  cmocka_unit_test(test_tlbs),
+        cmocka_unit_test(test_translations),
         cmocka_unit_test(test_streams),  cmocka_unit_test(test_wasted),
     };
 
