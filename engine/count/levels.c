@@ -49,9 +49,10 @@ struct levels {
     u32 given, done;
     bool missed;
     u64 page[2]; // of the last reference to data, and of the last fetch, plus one; 0: none
-    // Another DTLB, for levels_translation(), and the page that it was asked for last, plus one.
+    // Another DTLB, for levels_translation(); the last two different pages that it was asked for,
+    // plus one, the latest first; and the one of these that it holds as used last.
     struct sim_level timed;
-    u64 timed_page;
+    u64 timed_page[2], timed_last;
 };
 
 // Where a reference's counters are, from that of its L1 miss on.
@@ -149,7 +150,7 @@ static void own_init(struct levels *own)
     prefetch_init(&own->prefetch);
     own->given = own->done = 0;
     own->page[0] = own->page[1] = 0;
-    own->timed_page = 0;
+    own->timed_page[0] = own->timed_page[1] = own->timed_last = 0;
 }
 
 static void own_make(struct levels *own)
@@ -403,12 +404,29 @@ static void tlb_ref(struct levels *own, u64 addr, bool fetch, struct result *r)
         r->stlb = 1;
 }
 
+// Programs refer to two pages in turn, their stack's and another one: these are in a TLB of two
+// ways or more, which learns their order when a third one comes.
+static bool is_recent(struct levels *own, u64 page)
+{
+    u64 *last = own->timed_page;
+
+    if (page + 1 == last[0])
+        return true;
+    if (page + 1 == last[1] && all.gd.assoc > 1) {
+        last[1] = last[0];
+        last[0] = page + 1;
+        return true;
+    }
+    if (last[0] != own->timed_last)
+        tlb_misses(&own->timed, last[0] - 1);
+    last[1] = last[0];
+    last[0] = own->timed_last = page + 1;
+    return false;
+}
+
 static u8 translation(struct levels *own, u64 page, bool missed)
 {
-    if (page + 1 == own->timed_page)
-        return CORE_TLB_HIT;
-    own->timed_page = page + 1;
-    if (!tlb_misses(&own->timed, page))
+    if (is_recent(own, page) || !tlb_misses(&own->timed, page))
         return CORE_TLB_HIT;
     if (missed) // STLB has been asked
         return own->found.translation == CORE_TLB_WALK ? CORE_TLB_WALK : CORE_TLB_SECOND;
