@@ -395,12 +395,12 @@ static void test_wasted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_off),      cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_physical), cmocka_unit_test(test_victims),
-        cmocka_unit_test(test_later),    cmocka_unit_test(test_one_line),
-        cmocka_unit_test(test_threads),  cmocka_unit_test(test_tlbs),
-        cmocka_unit_test(test_translations),
-        cmocka_unit_test(test_streams),  cmocka_unit_test(test_wasted),
+        cmocka_unit_test(test_off),          cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_physical),     cmocka_unit_test(test_victims),
+        cmocka_unit_test(test_later),        cmocka_unit_test(test_one_line),
+        cmocka_unit_test(test_threads),      cmocka_unit_test(test_tlbs),
+        cmocka_unit_test(test_translations), cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_wasted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
