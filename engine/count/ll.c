@@ -416,20 +416,28 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 
 #define AHEAD 8 // references whose sets are on their way into the host's cache
 
+// Before it is counted: a thread that is killed may lose a miss, but none is counted twice.
+static void mark_done(struct pending *w)
+{
+    __atomic_store_n(&w->size, LL_DONE, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 // @holds(the first stripe's lock)
 static void simulate_levels(struct thread *t, struct pending *w, struct pending *end)
 {
     void (*one)(struct thread *, u64, u32, bool, u32) =
         levels_can_wait() ? levels_ref_later : levels_ref;
 
-    for (u32 size; w < end; w++) {
+    for (u32 size, bytes; w < end; w++) {
         if (w + AHEAD < end)
             levels_ahead(t, w[AHEAD].addr, w[AHEAD].counter);
-        if (w->size == LL_DONE)
+        size = w->size;
+        if (size == LL_DONE)
             continue;
-        size = w->size & ~LL_FETCH;
-        one(t, w->addr, size ? size : 1, (w->size & LL_FETCH) != 0, w->counter);
-        w->size = LL_DONE;
+        bytes = size & ~LL_FETCH;
+        mark_done(w);
+        one(t, w->addr, bytes ? bytes : 1, (size & LL_FETCH) != 0, w->counter);
     }
     levels_finish(t);
 }
@@ -509,9 +517,7 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end)
         if (w->size == LL_DONE)
             continue;
         miss = own_ref(w->addr, w->size ? w->size : 1);
-        // First: a thread that is killed may lose a miss, but counts none twice.
-        __atomic_store_n(&w->size, LL_DONE, __ATOMIC_RELAXED);
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        mark_done(w);
         calls_count(t, w->counter, 1);
         if (miss)
             calls_count(t, w->counter + 1, 1);

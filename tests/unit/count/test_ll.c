@@ -537,6 +537,26 @@ static void test_huge(void **state)
     check();
 }
 
+// Who simulates is killed when it has counted the first reference's miss of L1: a survivor does not
+// count it again.
+static void is_killed_by_levels(void)
+{
+    u64 before = counted[3];
+
+    tb_config.recording = true;
+    ll_beside(t, true);
+    for (u32 i = 0; i < PIECE; i++)
+        ll_ref(t, 64, 1, 3);
+    tb_config.calls = true;
+    if (!setjmp(killed))
+        ll_help(t);
+    tb_config.calls = false;
+    ll_forget_locks();
+    ll_drain(t);
+    ll_beside(t, false);
+    assert_int_equal(counted[3], before + PIECE);
+}
+
 // The levels of a machine get the batched references in order: of the thread alone, and in pieces
 // that it simulates while it waits. An L2 of one line keeps nothing from LL but repetitions.
 static void test_machine(void **state)
@@ -575,6 +595,7 @@ static void test_machine(void **state)
     ll_clear();
     ll_ref(t, 1ul << 60, 1, 3);
     assert_int_equal(counted[5], misses + 1);
+    is_killed_by_levels();
     header.flags = 0;
     begin((struct sim_geometry){ 1 << 17, 16, 64 });
     assert_false(levels_are_on());
