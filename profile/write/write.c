@@ -60,6 +60,8 @@ static int write_file(struct writer *w, const char *path)
 static void say_failure(const struct quern_profile *p, int rc, const char *path,
                         struct quern_error *err)
 {
+    if (strcmp(path, "-") == 0)
+        path = "standard output";
     if (rc != -EOVERFLOW) {
         text_error(err, -rc, path, "cannot be written: %s", strerror(-rc));
         return;

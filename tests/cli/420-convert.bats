@@ -394,7 +394,7 @@ END
     quern convert --to=json -o /dev/full "$CALLS"
     [ "$status" = 2 ]
     same "$messages" "quern: /dev/full: cannot be written: No space left on device"
-    for format in csv json dot; do
+    for format in callgrind cachegrind csv json dot; do
         quern_to /dev/full convert --to=$format "$CALLS"
         [ "$status" = 2 ]
         same "$messages" "quern: standard output: cannot be written: No space left on device"
