@@ -30,7 +30,7 @@ void pages_init(void)
     pages.entry = heap_pages(ENTRIES * sizeof(*pages.entry));
 }
 
-static struct entry *entry_of(u64 page)
+static struct entry *page_entry(u64 page)
 {
     return &pages.entry[(page * 0x9e3779b97f4a7c15ul >> 40) % ENTRIES];
 }
@@ -46,7 +46,7 @@ void pages_changed(u64 start, u64 end, u64 now)
         return;
     }
     for (u64 page = first; page <= last; page++) {
-        struct entry *e = entry_of(page);
+        struct entry *e = page_entry(page);
 
         e->state = PAGE_UNKNOWN;
         if (e->since < now)
@@ -61,7 +61,7 @@ static bool is_known(const struct entry *e, u64 page)
 
 bool pages_find(u64 addr, u64 at, struct found *out, bool *block)
 {
-    const struct entry *e = entry_of(addr / PAGE_SIZE);
+    const struct entry *e = page_entry(addr / PAGE_SIZE);
 
     if (!is_known(e, addr / PAGE_SIZE) || at < e->since || at < pages.since ||
         e->state == PAGE_SEVERAL)
@@ -74,7 +74,7 @@ bool pages_find(u64 addr, u64 at, struct found *out, bool *block)
 
 bool pages_wants(u64 addr, u64 at)
 {
-    const struct entry *e = entry_of(addr / PAGE_SIZE);
+    const struct entry *e = page_entry(addr / PAGE_SIZE);
 
     return at >= e->since && at >= pages.since && !is_known(e, addr / PAGE_SIZE);
 }
@@ -82,7 +82,7 @@ bool pages_wants(u64 addr, u64 at)
 void pages_keep(u64 addr, u64 start, u64 end, const struct found *found, bool block)
 {
     u64 page = addr / PAGE_SIZE;
-    struct entry *e = entry_of(page);
+    struct entry *e = page_entry(page);
     bool whole = start <= page * PAGE_SIZE && end >= (page + 1) * PAGE_SIZE;
 
     e->page = page;
@@ -97,7 +97,7 @@ void pages_keep(u64 addr, u64 start, u64 end, const struct found *found, bool bl
 
 void pages_missed(u64 addr, u64 born, u64 lines)
 {
-    struct entry *e = entry_of(addr / PAGE_SIZE);
+    struct entry *e = page_entry(addr / PAGE_SIZE);
 
     if (is_known(e, addr / PAGE_SIZE) && e->state == PAGE_BLOCK && e->born == born)
         e->lines = lines;
