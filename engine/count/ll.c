@@ -416,10 +416,11 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 
 #define AHEAD 8 // references whose sets are on their way into the host's cache
 
-// Before it is counted: a thread that is killed may lose a miss, but none is counted twice.
-static void mark_done(struct pending *w)
+// LL_DONE, or what simulate_data() notes. Before it is counted: a thread that is killed may lose a
+// miss, but none is counted twice.
+static void mark(struct pending *w, u32 as)
 {
-    __atomic_store_n(&w->size, LL_DONE, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->size, as, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -436,7 +437,7 @@ static void simulate_levels(struct thread *t, struct pending *w, struct pending 
         if (size == LL_DONE)
             continue;
         bytes = size & ~LL_FETCH;
-        mark_done(w);
+        mark(w, LL_DONE);
         one(t, w->addr, bytes ? bytes : 1, (size & LL_FETCH) != 0, w->counter);
     }
     levels_finish(t);
@@ -458,8 +459,8 @@ static void own_ahead(u64 addr)
                            (u64)sim_narrow_place(&ll.narrow, addr).set * ll.narrow.stride);
 }
 
-// Sizes of references whose misses have been counted, and are not yet known to their objects: with
-// a hit of LL, with a miss.
+// Sizes of references that are counted, and not yet known to their objects: with a hit of LL, with
+// a miss.
 #define LL_HIT    0xfffffffdu
 #define LL_MISSED 0xfffffffeu
 
@@ -467,10 +468,10 @@ static void simulate_one(struct thread *t, struct pending *w)
 {
     bool miss = own_ref(w->addr, w->size ? w->size : 1);
 
+    mark(w, miss ? LL_MISSED : LL_HIT);
     calls_count(t, w->counter, 1);
     if (miss)
         calls_count(t, w->counter + 1, 1);
-    w->size = miss ? LL_MISSED : LL_HIT;
 }
 
 // With --data=yes: as many at a time as are looked up under one lock. A thread that is killed
@@ -517,7 +518,7 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end)
         if (w->size == LL_DONE)
             continue;
         miss = own_ref(w->addr, w->size ? w->size : 1);
-        mark_done(w);
+        mark(w, LL_DONE);
         calls_count(t, w->counter, 1);
         if (miss)
             calls_count(t, w->counter + 1, 1);

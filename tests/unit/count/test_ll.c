@@ -632,6 +632,23 @@ static void test_cleared(void **state)
     check();
 }
 
+// With --data=yes, too, a reference that is being counted when its thread is killed is not counted
+// again: its miss of LL is lost.
+static void test_killed_with_data(void **state)
+{
+    (void)state;
+    tb_config.data = may_have_many = true;
+    ll_beside(t, true);
+    refer_to_some(PIECE);
+    is_killed(0);
+    ll_forget_locks();
+    assert_true(ll_help(t));
+    ll_drain(t);
+    ll_beside(t, false);
+    tb_config.data = may_have_many = false;
+    check();
+}
+
 static void faults(int signal)
 {
     (void)signal;
@@ -681,6 +698,7 @@ int main(void)
         cmocka_unit_test_setup(test_second_thread, setup),
         cmocka_unit_test_setup(test_killed_at_a_piece, setup),
         cmocka_unit_test_setup(test_killed_in_a_piece, setup),
+        cmocka_unit_test_setup(test_killed_with_data, setup),
         cmocka_unit_test_setup(test_orphan, setup),
         cmocka_unit_test_setup(test_forked, setup),
         cmocka_unit_test_setup(test_woken, setup),
