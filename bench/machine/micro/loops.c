@@ -205,6 +205,11 @@ LOOP(
     LOOP(name, "mov $1, %%ecx",                         \
          R(n, "mov %%rax, 8(%%r14)\n\t" load "\n\timul %%rcx, %%rax"))
 SITES(forward_same_1000, 1000, "mov 8(%%r14), %%rax")
+SITES(forward_index_4, 4, "mov 8(%%r14,%%rdx), %%rax")
+SITES(forward_index_8, 8, "mov 8(%%r14,%%rdx), %%rax")
+SITES(forward_index_12, 12, "mov 8(%%r14,%%rdx), %%rax")
+SITES(forward_index_16, 16, "mov 8(%%r14,%%rdx), %%rax")
+SITES(forward_index_24, 24, "mov 8(%%r14,%%rdx), %%rax")
 SITES(forward_index_32, 32, "mov 8(%%r14,%%rdx), %%rax")
 SITES(forward_index_48, 48, "mov 8(%%r14,%%rdx), %%rax")
 // One of two stores: in turn, each for a number of rounds (rcx counts them), or the second one once
@@ -525,7 +530,17 @@ const struct loop asm_loops[] = {
       8, 200, 0, forward_drawn, NULL, 4096, 0, 0, NULL },
     { "forward-same-1000", "1000 stores and loads with the same base, a product each",
       1000, 5, 0, forward_same_1000, NULL, 4096, 0, 0, NULL },
-    { "forward-index-32", "32, the loads with an index",
+    { "forward-index-4", "4, the loads with an index",
+      4, 480, 0, forward_index_4, NULL, 4096, 0, 0, NULL },
+    { "forward-index-8", "8",
+      8, 240, 0, forward_index_8, NULL, 4096, 0, 0, NULL },
+    { "forward-index-12", "12",
+      12, 160, 0, forward_index_12, NULL, 4096, 0, 0, NULL },
+    { "forward-index-16", "16",
+      16, 120, 0, forward_index_16, NULL, 4096, 0, 0, NULL },
+    { "forward-index-24", "24",
+      24, 80, 0, forward_index_24, NULL, 4096, 0, 0, NULL },
+    { "forward-index-32", "32",
       32, 60, 0, forward_index_32, NULL, 4096, 0, 0, NULL },
     { "forward-index-48", "48",
       48, 40, 0, forward_index_48, NULL, 4096, 0, 0, NULL },
