@@ -56,6 +56,8 @@ enum core_flag {
     CORE_F_512 = 1u << 10,
     CORE_F_INDIRECT = 1u << 11, // a jump or call by register or memory
     CORE_F_VECTOR = 1u << 12,   // loads to vectors, stores of them
+    CORE_F_SCALED = 1u << 13,   // loads by an index that is scaled, or beside a displacement
+    CORE_F_SIGNED = 1u << 14,   // loads that extend the sign
 };
 #define CORE_SHAPES 32u // of the first five
 
@@ -140,6 +142,7 @@ struct core {
     // none, or its target is not waited for. Targets, their low halves, by a hash of the address.
     uint64_t from;
     uint32_t came, last_target[CORE_LINES];
+    uint32_t place[256], way; // branch and target, with the last three targets: way, ten bits each
     bool decoding;
     uint32_t line_used; // micro-ops that the cache has given of the line
     uint64_t more;      // the cycle in which it had to give more of it; 0: it had not
@@ -177,7 +180,8 @@ struct core {
     uint64_t set[CORE_SETS]; // of L1: when it takes another line
     struct core_store store[CORE_LINES];
     uint64_t committed, last; // cycles: of the latest commit, of the latest reference
-    uint32_t commits;
+    uint32_t commits, commit_lines; // in the latest cycle: stores, lines that they are to
+    uint64_t commit_line;           // of the latest store
     bool committed_late; // it waited for its line
 
     uint64_t retired;       // whole cycles

@@ -376,6 +376,12 @@ static u16 fuses(const struct decoded *d, enum core_fusing fusing)
     }
 }
 
+static bool is_scaled(const ZydisDecodedOperandMem *m)
+{
+    return m->index != ZYDIS_REGISTER_NONE &&
+           (m->scale > 1 || (m->base != ZYDIS_REGISTER_NONE && m->disp.value));
+}
+
 static u16 flags_of(const struct core_op *op, const struct decoded *d, const struct insn *in)
 {
     u16 flags = branch_flags(in);
@@ -397,6 +403,10 @@ static u16 flags_of(const struct core_op *op, const struct decoded *d, const str
         flags |= CORE_F_MOVE;
     if (d->vector && (flags & (CORE_F_LOAD | CORE_F_STORE)))
         flags |= CORE_F_VECTOR;
+    if ((flags & CORE_F_LOAD) && is_scaled(&d->memory->mem))
+        flags |= CORE_F_SCALED;
+    if ((flags & CORE_F_LOAD) && is(d, "movs*") && is_general(&d->o[0]))
+        flags |= CORE_F_SIGNED; // movsx, movsxd
     if (d->widest == 512)
         flags |= CORE_F_512;
     else if (d->widest == 256)

@@ -22,13 +22,15 @@ static const struct core_machine machine = {
     .width = 4, .rob = 64, .scheduler = 40, .loads = 32, .stores = 16, .queue = 16,
     .decode = 4, .decode_bytes = 16, .cached = 4, .cached_lines = 16, .ahead = 2,
     .targets = 16, .target_miss = 5, .near_targets = 16, .taken = 1, .depth = 2, .resteer = 10,
-    .l2 = 14, .ll = 50, .memory = 200, .l2_line = 2, .code_line = 2, .ll_line = 8,
+    .l2 = 14, .ll = 50, .memory = 200, .l2_line = 2, .back_line = 2, .code_line = 2, .ll_line = 8,
     .memory_line = 20, .l1_buffers = 4, .l2_buffers = 8, .stlb = 7, .walk = 30, .walkers = 2,
-    .forward = 5, .forward_fail = 12, .commits = 1, .eliminate = 1, .same_place = 1,
+    .forward = 5, .forward_fail = 12, .commits = 1, .commit_lines = 1, .near_places = 8,
+    .eliminate = 1, .same_place = 1,
     .cost = {
         [CORE_C_LOAD] = { 4, 1, { { 1, P(2) | P(3) } } },
         [CORE_C_STORE_ADDRESS] = { 1, 1, { { 1, P(4) } } },
         [CORE_C_STORE_DATA] = { 1, 1, { { 1, P(5) } } },
+        [CORE_C_STORE_VECTOR] = { 1, 1, { { 1, P(5) } } },
         [CORE_C_ALU] = { 1, 1, { { 1, P(0) | P(1) } } },
         [CORE_C_MOVE] = { 1, 1, { { 1, P(0) | P(1) } } },
         [CORE_C_MUL] = { 3, 1, { { 1, P(1) } } },
@@ -404,6 +406,31 @@ static void test_forwarding(void **state)
     expect(200, 0, 0, 0, 0, 100 * 2);
 }
 
+// A chain of loads of L1, 4 cycles: by an index that is scaled one more, and two more with a sign.
+static void test_scaled(void **state)
+{
+    static const uint16_t flags[] = { 0, CORE_F_SCALED, CORE_F_SIGNED,
+                                      CORE_F_SCALED | CORE_F_SIGNED };
+    static const uint64_t cycles[] = { 4, 5, 6, 7 };
+    struct core_machine m = machine;
+
+    (void)state;
+    m.scaled = 1;
+    m.signed_load = 2;
+    for (uint32_t k = 0; k < 4; k++) {
+        struct core_op op = chase;
+
+        op.flags |= flags[k];
+        begin_with(&m);
+        for (int i = 0; i < 200; i++) {
+            if (i == 100)
+                forget_sum();
+            refer(op, (struct core_ref){ .addr = 0x8000, .size = 8, .reads = true });
+        }
+        expect(100, 0, 0, 0, 0, 100 * (cycles[k] * 4 - 1));
+    }
+}
+
 // What is renamed begins where the store does, and is for a general register. A vector's load takes
 // two cycles more, here from the store, 5 and 2, as from L1.
 static void test_renaming(void **state)
@@ -676,6 +703,64 @@ static void test_stores(void **state)
     expect(100, 0, 0, 25 * 202 * 4 - 100, 0, 0);
 }
 
+// The parts of 100 stores, the i-th of which is to `step` * (i % 2) behind the first.
+static uint64_t stores_to(const struct core_machine *m, uint64_t first, uint64_t step,
+                          uint16_t flags)
+{
+    struct core_op to = put(0);
+
+    to.flags |= flags;
+    begin_with(m);
+    for (uint64_t i = 0; i < 200; i++) {
+        if (i == 100)
+            forget_sum();
+        refer(to, (struct core_ref){ .addr = first + step * (i % 2), .size = 8, .writes = true });
+    }
+    return all();
+}
+
+// Two ports for data and addresses, and two stores in a cycle to one line: of two lines in turn one
+// in a cycle, if there is one line in a cycle; two of 8 bytes in two lines each take two. Data of
+// vectors have one port.
+static void test_commit_lines(void **state)
+{
+    struct core_machine m = machine;
+
+    (void)state;
+    m.cost[CORE_C_STORE_ADDRESS].group[0].ports = P(4) | P(6);
+    m.cost[CORE_C_STORE_DATA].group[0].ports = P(5) | P(7);
+    m.commits = 2;
+    assert_int_equal(stores_to(&m, 0x8000, 8, 0), 100 * 2);
+    assert_int_equal(stores_to(&m, 0x8000, 64, 0), 100 * 4);
+    assert_int_equal(stores_to(&m, 0x803c, 0, 0), 100 * 8);
+    assert_int_equal(stores_to(&m, 0x8000, 8, CORE_F_VECTOR), 100 * 4);
+    m.commit_lines = 2;
+    assert_int_equal(stores_to(&m, 0x8000, 64, 0), 100 * 2);
+    assert_int_equal(stores_to(&m, 0x803c, 0, 0), 100 * 4);
+}
+
+// A line of L2 that is written takes the way between for two cycles, and again when it is written
+// back, if that takes the same way.
+static void test_back_line(void **state)
+{
+    struct core_machine m = machine;
+
+    (void)state;
+    m.l1_buffers = 64;
+    for (uint16_t back = 0; back <= 2; back += 2) {
+        m.back_line = back;
+        begin_with(&m);
+        for (uint64_t i = 0; i < 400; i++) {
+            if (i == 200)
+                forget_sum();
+            refer(put(0),
+                  (struct core_ref){
+                      .addr = 0x8000 + 64 * i, .size = 8, .level = CORE_AT_L2, .writes = true });
+        }
+        assert_in_range(all(), 200 * 4 * (2u + back) - 32, 200 * 4 * (2u + back));
+    }
+}
+
 // ---- The window ----
 
 // A load from memory, then 63 instructions that do not wait for it: as many as the reorder buffer
@@ -889,7 +974,7 @@ static void test_varied(void **state)
     struct core_machine m = machine;
 
     (void)state;
-    m.varied = 2;
+    m.varied = m.returns = 2;
     for (uint32_t k = 0; k < 3; k++) {
         struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 2 };
         struct core_op goes = jump;
@@ -910,6 +995,59 @@ static void test_varied(void **state)
                 assert_int_equal(all(), expected[k]);
         }
     }
+}
+
+// An indirect jump that goes to as many places in turn: with eight that are near none takes three
+// cycles more, with more of them each does. To the same place again nothing is waited for.
+static void test_near_places(void **state)
+{
+    static const uint64_t places[] = { 1, 2, 30 }, expected[] = { 200 * 4, 200 * 4, 500 * 4 };
+    struct core_op goes = { .class = CORE_C_JUMP,
+                            .flags = CORE_F_BRANCH | CORE_F_INDIRECT,
+                            .bytes = 2 };
+    struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 2 };
+    struct core_machine m = machine;
+
+    (void)state;
+    m.far_place = 3;
+    m.targets = m.near_targets = 256;
+    for (uint32_t k = 0; k < 3; k++) {
+        struct core_exec e = { .taken = true };
+
+        begin_with(&m);
+        for (uint64_t i = 0; i < 200; i++) {
+            if (i == 100)
+                forget_sum();
+            e.op = &goes;
+            e.pc = 0x1000;
+            run(&e);
+            e.op = &jump;
+            e.pc = 0x1004 + i % places[k] * 2;
+            run(&e);
+        }
+        assert_int_equal(all(), expected[k]);
+    }
+}
+
+// 4000 targets in steps of six bytes have their places in a table of 8704, but for those of sets
+// that more than eight share by chance: 4 in 100. One that is missed takes five cycles more.
+static void test_target_places(void **state)
+{
+    struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 2 };
+    struct core_exec e = { .op = &jump, .taken = true };
+    struct core_machine m = machine;
+
+    (void)state;
+    m.targets = 8704;
+    m.cached_lines = 1024;
+    begin_with(&m);
+    for (uint64_t i = 0; i < 8000; i++) {
+        if (i == 4000)
+            forget_sum();
+        e.pc = 0x1000 + i % 4000 * 6;
+        run(&e);
+    }
+    assert_in_range(all(), 4000 * 4, 4000 * 4 + 160 * 5 * 4);
 }
 
 static void test_far_code(void **state)
@@ -1059,6 +1197,9 @@ int main(void)
         cmocka_unit_test(test_mispredicted),   cmocka_unit_test(test_decoding),
         cmocka_unit_test(test_cached_loop),    cmocka_unit_test(test_taken),
         cmocka_unit_test(test_near_targets),   cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_scaled),         cmocka_unit_test(test_commit_lines),
+        cmocka_unit_test(test_back_line),      cmocka_unit_test(test_near_places),
+        cmocka_unit_test(test_target_places),
         cmocka_unit_test(test_varied),         cmocka_unit_test(test_renaming),
         cmocka_unit_test(test_sets),           cmocka_unit_test(test_far_code),
         cmocka_unit_test(test_fetched_again),  cmocka_unit_test(test_learning),
