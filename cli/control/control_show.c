@@ -64,11 +64,42 @@ struct shown {
 
 // ---- Events ----
 
+// Whether what is counted of it are samples, of which only a whole profile makes estimates.
+static bool is_estimated(const struct shown *v, enum spool_event e)
+{
+    bool misses = e == SPOOL_E_BCM || e == SPOOL_E_BIM || e == SPOOL_E_BRM;
+
+    if (!spool_is_sampled(&v->s))
+        return false;
+    return (e >= SPOOL_E_CY && e < SPOOL_E_CY + SPOOL_CY_EVENTS) ||
+           (misses && !v->s.h->machine.sampling.branches);
+}
+
 static void find_events(struct shown *v)
 {
-    for (size_t i = 0; i < KNOWN; i++)
-        if (spool_event_counted(finish_callgrind[i].inclusive, v->s.h->flags))
+    for (size_t i = 0; i < KNOWN; i++) {
+        enum spool_event e = finish_callgrind[i].inclusive;
+
+        if (spool_event_counted(e, v->s.h->flags) && !is_estimated(v, e))
             v->event[v->events++] = (int)i;
+    }
+}
+
+static bool is_named(int event, const char *name, size_t len)
+{
+    return strlen(event_name(event)) == len && memcmp(event_name(event), name, len) == 0;
+}
+
+static void warn_unknown(const struct shown *v, const char *name, size_t len)
+{
+    for (size_t i = 0; i < KNOWN; i++)
+        if (is_named((int)i, name, len) && is_estimated(v, finish_callgrind[i].inclusive)) {
+            warn("process %d: %.*s is an estimate, of which only profiles know; `quern control "
+                 "--dump` writes one",
+                 v->r->pid, (int)len, name);
+            return;
+        }
+    warn("process %d: %.*s is not counted", v->r->pid, (int)len, name);
 }
 
 static void choose_events(struct shown *v)
@@ -81,11 +112,10 @@ static void choose_events(struct shown *v)
     while (s && *s) {
         size_t len = strcspn(s, ","), i = 0;
 
-        while (i < v->events && (strlen(event_name(v->event[i])) != len ||
-                                 memcmp(event_name(v->event[i]), s, len) != 0))
+        while (i < v->events && !is_named(v->event[i], s, len))
             i++;
         if (i == v->events)
-            warn("process %d: %.*s is not counted", v->r->pid, (int)len, s);
+            warn_unknown(v, s, len);
         else if (v->chosen_count < SPOOL_EVENTS)
             v->chosen[v->chosen_count++] = (int)i;
         s += len + (s[len] == ',');

@@ -187,6 +187,7 @@ bool stat_runs(struct tally *s)
             return false;
         close(fd); // mapped
         r->held = true;
+        spool_estimate(&r->spool);
         bad = spool_walk_counts(&r->spool, add, r->counts);
         if (bad)
             warn("%llu records of the run were damaged and are not in its totals",

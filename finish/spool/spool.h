@@ -42,7 +42,8 @@ struct spool_file {
     uint32_t slot; // of the thread whose counters and partial records are used; SPOOL_ALL_THREADS
     uint64_t bad;  // records that were found damaged when the counters were read
     uint64_t most; // bitwise or of all counters; with --calls=yes, of all executions
-    double guessed; // spool_estimate(): the share of cycles that no window saw
+    bool estimated; // spool_estimate() has been called for these counters
+    double guessed; // its result: the share of cycles that no window saw
     int fd;
     // To be freed.
     void *area[5];
@@ -151,8 +152,9 @@ bool spool_walk_block(const struct spool_file *s, struct spool_walk_block *b);
 
 // ---- spool_estimate.c ----
 
-// In a run whose core timed samples: makes the counters of cycles and mispredictions estimates.
-// Those of calls stay as they are (finish/sums/call_estimate.h). Else it does nothing.
+// In a run whose core timed samples: makes the counters of cycles and mispredictions estimates,
+// which whoever reads these needs first. Those of calls stay as they are
+// (finish/sums/call_estimate.h). Else, and if they are estimates already, it does nothing.
 void spool_estimate(struct spool_file *s);
 // Whether the run is such a one.
 static inline bool spool_is_sampled(const struct spool_file *s)

@@ -185,6 +185,7 @@ void spool_counters_drop(struct spool_file *s)
     s->sums = s->counters_used;
     s->bad = 0;
     s->most = 0;
+    s->estimated = false;
 }
 
 bool spool_counters_thread(struct spool_file *s, uint32_t slot)

@@ -328,8 +328,9 @@ void spool_estimate(struct spool_file *s)
 {
     struct estimate e = { .s = s, .all = &s->h->sampled, .width = s->h->machine.core.width };
 
-    if (!spool_is_sampled(s))
+    if (!spool_is_sampled(s) || s->estimated)
         return;
+    s->estimated = true;
     spool_walk(s, gather, &e);
     for (size_t i = 0; i < e.address.count; i++)
         add_around(&e, &e.address.spot[i]);

@@ -269,6 +269,24 @@ with another replacement than lru" --machine=three.machine --LL=8388608,64,64 ./
     same "$messages" "quern: --machine=nosuch: no such machine; --machine=list lists them, and a file's name has a / or ends in .machine"
 }
 
+# With samples the spool has what the windows saw, of which estimates are made. The program executes
+# more than the million instructions that are all timed.
+@test "quern stat estimates cycles as a profile has them" {
+    real
+    printf '%s\n' 'volatile unsigned x; int main(void) { for (unsigned i = 0; i < 3000000; i++) x += i & 7 ? 1 : x;' \
+        'return 0; }' > p.c
+    gcc -O1 -static -o p p.c
+    for with in zen4 zen5,branch=all; do
+        quern run -q --machine=$with -o one ./p
+        [ "$status" = 0 ]
+        quern stat --machine=$with ./p
+        [ "$status" = 0 ]
+        same "$(sed -nE 's/^ *[A-Za-z][A-Za-z0-9]+ +([0-9,]+).*/\1/p' <<< "$output" | tr -d , | tr '\n' ' ')" \
+            "$(sed -n 's/^summary: //p' one) "
+        awk '/^Cy / { gsub(",", ""); all = $2 } /^  Cy[A-Z]/ { gsub(",", ""); sum += $2 } END { exit !all || all != sum }' <<< "$output"
+    done
+}
+
 @test "quern stat tells a baseline of another machine" {
     make_prog
     machine_file Three 'vendor = NoSuchVendor' 'family = 6' 'models = 1' > three.machine

@@ -9,9 +9,13 @@ load run
 
 # Starts prog with "${ARGS[@]}", whose script then waits until finish_prog; $pid is its process id.
 start_prog() {
+    start_with --cache-sim=no "$@"
+}
+
+start_with() {
     make_prog
     { cat; printf '%s\n' hear 'print here' "wait $FOLDER/go" 'end exit 0'; } > script
-    "$QUERN" run -q --cache-sim=no "$@" -o "$FOLDER/p" ./prog "${ARGS[@]}" > said 2> log &
+    "$QUERN" run -q "$@" -o "$FOLDER/p" ./prog "${ARGS[@]}" > said 2> log &
     pid=$!
     until grep -q here said; do
         kill -0 $pid || return 1
@@ -43,6 +47,25 @@ END
    Th 1  80
    Th 2   6"
     same "$messages" ""
+    finish_prog
+}
+
+# What is counted of cycles and mispredictions are samples: only a whole profile makes estimates.
+@test "a machine's estimates are not shown" {
+    start_with --machine=zen4 < /dev/null
+    quern control -w . -s
+    [ "$status" = 0 ]
+    same "$(grep '^  Events' <<< "$output")" \
+        "  Events collected: Ir Dr Dw I1mr D1mr D1mw I2mr D2mr D2mw ILmr DLmr DLmw ITm DTm STm pfu pfw Bc Bi"
+    quern control -w . --events=Ir,Cy,Bim,Sysmiss
+    same "$messages" "quern: process $pid: Cy is an estimate, of which only profiles know; \`quern control --dump\` writes one
+quern: process $pid: Bim is an estimate, of which only profiles know; \`quern control --dump\` writes one
+quern: process $pid: Sysmiss is not counted"
+    finish_prog
+    rm go
+    start_with --machine=zen4,detail=all < /dev/null
+    quern control -w . -s
+    same "$(grep -o 'Brm Cy CyBase' <<< "$output")" "Brm Cy CyBase"
     finish_prog
 }
 
