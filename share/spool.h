@@ -23,7 +23,7 @@
 #include "share/moduli.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 17u
+#define SPOOL_VERSION 18u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -381,6 +381,9 @@ enum spool_edge_kind {
     SPOOL_EDGE_PIECE,   // block `target` counts for the context in counter `to`
     SPOOL_EDGE_SYSCALL, // no call: the system call at `site` in context `to`, its events' counters
     SPOOL_EDGE_ACCOUNT, // counts of block `target` in context `to`: counters as the block's
+    // From an earlier run: no code that refers to it is executed, its maps are not of this run, and
+    // its counters are 0. spool_edge.awake: its kind then.
+    SPOOL_EDGE_DORMANT,
 };
 
 // A context is the index of its record, plus one; 0: not known. These have no record.
@@ -401,9 +404,10 @@ struct spool_edge {
     uint64_t site;     // address of the call or jump; 0: none
     uint64_t function; // start of the target's function, as the engine knows it
     uint32_t site_map, target_map;
-    uint8_t kind; // enum spool_edge_kind
-    uint8_t len;  // of the call
-    uint8_t reserved[2];
+    uint8_t kind;  // enum spool_edge_kind
+    uint8_t len;   // of the call
+    uint8_t awake; // enum spool_edge_kind
+    uint8_t reserved;
     uint32_t from, to; // contexts of caller and target, or 0
     uint32_t unused;
 };

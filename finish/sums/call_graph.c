@@ -283,8 +283,8 @@ static struct spot spot_of(struct call_graph *g, uint32_t map, uint64_t pc, uint
     return spot;
 }
 
-// False for records of a damaged spool, and for those that give only a linkage table entry's
-// target.
+// False for records of a damaged spool, for those of an earlier run, and for those that give only a
+// linkage table entry's target.
 static bool usable(const struct call_graph *g, const struct spool_edge *e)
 {
     uint64_t counters = 1 + (e->plt ? 2 : 1) * g->n;
@@ -293,7 +293,8 @@ static bool usable(const struct call_graph *g, const struct spool_edge *e)
         counters = e->kind != SPOOL_EDGE_GOTO;
     return e->kind != SPOOL_EDGE_PLT && e->kind != SPOOL_EDGE_CONTEXT &&
            e->kind != SPOOL_EDGE_PIECE && e->kind != SPOOL_EDGE_SYSCALL &&
-           e->kind != SPOOL_EDGE_ACCOUNT && e->target_map < g->s->maps_used &&
+           e->kind != SPOOL_EDGE_ACCOUNT && e->kind != SPOOL_EDGE_DORMANT &&
+           e->target_map < g->s->maps_used &&
            (e->kind == SPOOL_EDGE_ROOT || e->site_map < g->s->maps_used) &&
            e->counter + counters <= g->s->counters_used;
 }

@@ -292,6 +292,7 @@ static void test_statistics(void **state)
     edge(SPOOL_EDGE_JUMP, 0x1204, 0x1300, 18, 0);
     edge(SPOOL_EDGE_JUMP, 0x1204, 0x1300, 200, 0); // no such counter
     edge(SPOOL_EDGE_SKIPPED, 0x1204, 0x1400, 20, 0);
+    edge(SPOOL_EDGE_DORMANT, 0x1204, 0x1500, 22, 0); // of an earlier run
     counter(0, 12, (uint64_t)-2);
     counter(1, 16, 5);
     counter(0, 18, 100);
