@@ -101,6 +101,40 @@ static bool stale(const struct spool_edge *e, const struct spool_edge *now)
            (e->kind != SPOOL_EDGE_PLT && e->target_map != now->target_map);
 }
 
+void edges_expect(u32 n)
+{
+    while (known.size / 2 <= n)
+        edges_grow();
+}
+
+// The maps first: a reader of the spool after SIGKILL finds every edge that is not dormant
+// complete.
+void edges_wake(struct spool_edge *e, u32 map)
+{
+    u32 k;
+
+    lock_take(&lock);
+    e->site_map = map;
+    e->target_map = e->awake == SPOOL_EDGE_PLT ? 0 : map;
+    __atomic_store_n(&e->kind, e->awake, __ATOMIC_RELEASE);
+    if (known.used * 2 >= known.size)
+        edges_grow();
+    k = edge_find(e);
+    known.used += !known.index[k];
+    known.index[k] = (u32)(e - spooler_edge_at(0)) + 1;
+    lock_drop(&lock);
+}
+
+bool edges_is_latest(const struct spool_edge *e)
+{
+    bool latest;
+
+    lock_take(&lock);
+    latest = known.index[edge_find(e)] == (u32)(e - spooler_edge_at(0)) + 1;
+    lock_drop(&lock);
+    return latest;
+}
+
 struct spool_edge *edges_record(const struct spool_edge *e, u32 counters)
 {
     struct spool_edge *mine;

@@ -22,6 +22,15 @@ struct spool_edge *edges_of(enum spool_edge_kind kind, u64 site, u32 len, u64 ta
 // The record with e's key and maps; a new one gets `counters` counters.
 struct spool_edge *edges_record(const struct spool_edge *e, u32 counters);
 
+// Makes room for n edges of an earlier run.
+void edges_expect(u32 n);
+// Makes an edge of an earlier run one of this run, which has made none for its site: its site and
+// its target are in that map, except the target of an entry of a linkage table, which is not known
+// yet. @holds(translation lock)
+void edges_wake(struct spool_edge *e, u32 map);
+// Whether it is the one that edges_get() finds: else another module was mapped there meanwhile.
+bool edges_is_latest(const struct spool_edge *e);
+
 // The edge whose first counter it is.
 struct spool_edge *edges_at(u32 counter);
 

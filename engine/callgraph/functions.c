@@ -563,6 +563,14 @@ static const struct table *table_of(u32 map)
     return t;
 }
 
+const u32 *functions_starts(u32 map, u32 *n)
+{
+    const struct table *t = table_of(map);
+
+    *n = t->count;
+    return t->start;
+}
+
 static void match_at(const struct table *t, u32 start, struct function *f)
 {
     u32 lo = 0, hi = t->matches;

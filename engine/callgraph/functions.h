@@ -24,6 +24,10 @@ struct function {
 // The function that contains addr. Never fails: unmapped memory is a function of its own.
 struct function functions_at(u64 addr);
 
+// Where the functions of a mapping start, all that functions_at() goes by without patterns and
+// marks: *n offsets, sorted, the highest bit set in a linkage table.
+const u32 *functions_starts(u32 map, u32 *n);
+
 // A number for the name of a symbol, as it is in the file; 0: none. NULL: no names are read for it.
 extern u32 (*functions_mark)(const char *name);
 

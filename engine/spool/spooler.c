@@ -365,6 +365,23 @@ struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n_counter
     return mine;
 }
 
+struct spool_edge *spooler_edges_room(u32 n)
+{
+    long ret;
+
+    lock_take(&spool_lock);
+    ret = area_reach(&spooler_areas[AREA_EDGES], n * sizeof(struct spool_edge));
+    lock_drop(&spool_lock);
+    return ret ? NULL : spooler_edge_at(0);
+}
+
+void spooler_edges_take(u32 n)
+{
+    lock_take(&spool_lock);
+    __atomic_store_n(&spool->edges_used, n, __ATOMIC_RELEASE);
+    lock_drop(&spool_lock);
+}
+
 struct spool_edge *spooler_edge_at(u32 index)
 {
     return (struct spool_edge *)spooler_at(SPOOL_EDGES_OFF) + index;

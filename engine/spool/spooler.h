@@ -70,6 +70,11 @@ int spooler_thread_slot(u32 slot);
 // this returns. e->counter is filled in. Dies when the spool is full.
 struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n_counters);
 struct spool_edge *spooler_edge_at(u32 index);
+// Where the first edge is, with room for n; NULL: there is none.
+struct spool_edge *spooler_edges_room(u32 n);
+// The n edges there are another run's, all dormant; this run has none yet. spooler_blocks_take()
+// takes their counters.
+void spooler_edges_take(u32 n);
 // Allocates n counters that belong to no record; the first one's index.
 u32 spooler_counters(u32 n);
 // Maps the first `bytes` of a slot's open calls (for SPOOL_THREADS_MAX, of the saved call stacks).

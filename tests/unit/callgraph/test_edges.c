@@ -272,6 +272,72 @@ static void test_grows(void **state)
     }
 }
 
+// Edges of an earlier run: 0 to 4 are dormant, and are found once they are awake.
+static void sleeping(u32 i, enum spool_edge_kind kind, u64 site, u64 target)
+{
+    record[i] = (struct spool_edge){ .kind = SPOOL_EDGE_DORMANT,
+                                     .awake = (u8)kind,
+                                     .site = site,
+                                     .target = target,
+                                     .function = target,
+                                     .counter = counters_used };
+    counters_used += 1 + EVENTS;
+    header.edges_used++;
+}
+
+static void test_wake(void **state)
+{
+    const struct spool_edge *e;
+
+    (void)state;
+    sleeping(0, SPOOL_EDGE_CALL, 0x1010, 0x2000);
+    sleeping(1, SPOOL_EDGE_GOTO, 0x1020, 0x1028);
+    sleeping(2, SPOOL_EDGE_PLT, 0x70020, 0);
+    sleeping(3, SPOOL_EDGE_JUMP, 0x1030, 0x2000);
+    sleeping(4, SPOOL_EDGE_JUMP, 0x1040, 0x2000);
+    edges_wake(&record[0], 5);
+    assert_true(record[0].kind == SPOOL_EDGE_CALL && record[0].site_map == 5);
+    assert_int_equal(record[0].target_map, 5);
+    assert_true(get(SPOOL_EDGE_CALL, 0x1010, 0x2000) == &record[0]);
+    edges_wake(&record[2], 5);
+    assert_true(record[2].kind == SPOOL_EDGE_PLT && record[2].site_map == 5);
+    assert_int_equal(record[2].target_map, 0);
+    assert_true(get(SPOOL_EDGE_PLT, 0x70020, 0) == &record[2]);
+    assert_true(edges_at(FIRST + 2 * (1 + EVENTS)) == &record[2]);
+    assert_int_equal(header.edges_used, 5);
+    // One that this run has made, of a module that is gone.
+    e = get(SPOOL_EDGE_JUMP, 0x1030, 0x2000);
+    assert_true(e == &record[5] && edges_is_latest(e));
+    edges_wake(&record[3], 6);
+    assert_true(edges_is_latest(&record[3]) && !edges_is_latest(e));
+    module = 6;
+    assert_true(get(SPOOL_EDGE_JUMP, 0x1030, 0x2000) == &record[3]);
+    module = 5;
+    assert_true(get(SPOOL_EDGE_JUMP, 0x1040, 0x2000) == &record[6]);
+    assert_int_equal(record[4].kind, SPOOL_EDGE_DORMANT);
+    assert_false(edges_is_latest(&(struct spool_edge){ .site = 0x1050 }));
+}
+
+// With room for them, and the 2,048 of the first test, the table does not grow again. The second
+// test.
+static void test_expected(void **state)
+{
+    (void)state;
+    edges_expect(2047);
+    assert_int_equal(made, 1);
+    edges_expect(5000);
+    assert_int_equal(tables[made - 1], 16384 * 4);
+    edges_expect(1);
+    assert_int_equal(made, 3);
+    for (u32 i = 0; i < 5000; i++)
+        sleeping(i, SPOOL_EDGE_CALL, 0x10000 + i, 0x2000);
+    for (u32 i = 0; i < 5000; i++)
+        edges_wake(&record[i], 5);
+    assert_int_equal(made, 3);
+    for (u32 i = 0; i < 5000; i++)
+        assert_true(get(SPOOL_EDGE_CALL, 0x10000 + i, 0x2000) == &record[i]);
+}
+
 static struct spool_edge *first, *second;
 
 static void records_too(void)
@@ -334,10 +400,11 @@ static void test_locked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_grows, begin),     cmocka_unit_test_setup(test_counters, begin),
-        cmocka_unit_test_setup(test_same, begin),      cmocka_unit_test_setup(test_of, begin),
-        cmocka_unit_test_setup(test_functions, begin), cmocka_unit_test_setup(test_at, begin),
-        cmocka_unit_test_setup(test_found, begin),     cmocka_unit_test(test_locked),
+        cmocka_unit_test_setup(test_grows, begin),    cmocka_unit_test_setup(test_expected, begin),
+        cmocka_unit_test_setup(test_counters, begin), cmocka_unit_test_setup(test_same, begin),
+        cmocka_unit_test_setup(test_of, begin),       cmocka_unit_test_setup(test_functions, begin),
+        cmocka_unit_test_setup(test_at, begin),       cmocka_unit_test_setup(test_found, begin),
+        cmocka_unit_test_setup(test_wake, begin),     cmocka_unit_test(test_locked),
     };
 
     return cmocka_run_group_tests_name("engine edges", tests, NULL, NULL);

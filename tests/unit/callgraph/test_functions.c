@@ -452,13 +452,18 @@ static void test_other_frames(void **state)
 
 static void test_plt(void **state)
 {
+    const u32 *start;
     u64 before;
+    u32 n;
 
     function(0x10, 0x20);
     function(0x48, 0x4); // within a table: that is one function
     label(0x70);
     section(".plt", 1, 6, LINKED + 0x40, 0, 0x20);
     assert_string_equal(told(), "0 10 30 40p 60 70");
+    start = functions_starts(map, &n);
+    assert_true(n == 5 && start[0] == 0x10 && start[1] == 0x30 && start[2] == 0x80000040 &&
+                start[3] == 0x60 && start[4] == 0x70);
     section(".plt.sec", 1, 6, LINKED + 0x60, 0, 0x8); // right after it
     assert_string_equal(told(), "0 10 30 40p 60p 68 70");
     section(".plt.got", 1, 2, LINKED + 0x80, 0, 0x8);   // no code

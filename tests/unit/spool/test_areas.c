@@ -288,6 +288,23 @@ static void edges(void)
     CHECK(r.function == 2999 && r.target == 7 && r.site == 8 && r.counter == 5 + 2999 - 1);
 }
 
+// Those of an earlier run, which are read to their place.
+static void edges_of_another_run(void)
+{
+    struct spool_edge e = { .target = 9 }, r, *at;
+
+    real_begin(SPOOL_F_CALLS);
+    CHECK(spooler_edges_room(SPOOL_EDGES_MAX + 10000) == NULL);
+    at = spooler_edges_room(3000);
+    CHECK(at == spooler_edge_at(0) && spool->edges_used == 0);
+    memset(at, 7, 3000 * sizeof(*at));
+    spooler_edges_take(3000);
+    CHECK(spool->edges_used == 3000);
+    in_file(path, &r, sizeof(r), SPOOL_EDGES_OFF + 2999 * sizeof(r));
+    CHECK(r.kind == 7);
+    CHECK(spooler_edge_append(&e, 1) == spooler_edge_at(3000));
+}
+
 // ---- Blocks ----
 
 static void blocks(void)
@@ -464,6 +481,7 @@ ALONE(all_mappings)
 ALONE(all_counters)
 ALONE(closed)
 ALONE(edges)
+ALONE(edges_of_another_run)
 ALONE(blocks)
 ALONE(all_partials)
 ALONE(stacks)
@@ -489,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_all_counters),
         cmocka_unit_test(test_closed),
         cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_edges_of_another_run),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_all_partials),
         cmocka_unit_test(test_stacks),
