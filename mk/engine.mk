@@ -299,8 +299,9 @@ ENGINE_UNIT_OBJS_codecache/pack := codecache/pack base/pages codecache/region ba
 ENGINE_UNIT_OBJS_count/lineids := count/lineids
 ENGINE_UNIT_OBJS_replay/arena := base/pages replay/arena base/nolibc
 ENGINE_UNIT_OBJS_run/identity := run/identity translate/pcachefile base/nolibc
-ENGINE_UNIT_OBJS_translate/pcache := translate/pcache translate/pcachefile codecache/ibl codecache/links \
-    codecache/pack base/pages codecache/region codecache/tcache codecache/hotblocks count/lineids replay/arena base/nolibc
+ENGINE_UNIT_OBJS_translate/pcache := translate/pcache translate/pcacheedges translate/pcachefile callgraph/edges \
+    codecache/ibl codecache/links codecache/pack base/pages codecache/region codecache/tcache codecache/hotblocks \
+    count/lineids replay/arena base/nolibc
 ENGINE_UNIT_OBJS_translate/pcachefile := translate/pcachefile base/nolibc
 ENGINE_UNIT_OBJS_translate/blockrecord := translate/blockrecord base/nolibc
 ENGINE_UNIT_OBJS_translate/branch := translate/branch

@@ -217,10 +217,36 @@ static void note(u32 k, const struct key *key, const struct spool_block *s)
     known.used++;
 }
 
+// As blockrecord_make() does it.
+static void own_counters(const struct spool_block *s)
+{
+    const struct spool_insn *in = (const struct spool_insn *)(s + 1);
+    u32 at = s->own;
+
+    if (!(tb_config.flags & (SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REP_CACHEGRIND)))
+        return; // without a core no instruction has counters
+    if (spooler_block_index(s + 1) * 8ul + s->insns * sizeof(*in) > spool->blocks_used)
+        return; // damaged
+    for (u32 i = 0; i < s->insns; i++) {
+        struct spool_counters c;
+
+        if (!(in[i].flags | in[i].reads | in[i].writes))
+            continue;
+        c = spool_insn_counters(in[i], tb_config.flags);
+        if (c.count > spool->counters_used - at)
+            return;
+        calls_own(&c, at);
+        at += c.count;
+    }
+}
+
 void blockrecord_take(const struct spool_block *s)
 {
     struct key key = key_of(s);
     u32 k = entry_of(&key);
+
+    if (tb_config.calls && s->own < spool->counters_used)
+        own_counters(s);
 
     if (!known.tag[k])
         note(k, &key, s);

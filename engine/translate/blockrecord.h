@@ -11,7 +11,7 @@ void blockrecord_init(void);
 void blockrecord_make(struct tb *b, struct tb_block *t);
 // Makes room for n blocks of an earlier run, n below 2^24.
 void blockrecord_expect(u32 n);
-// Adds the record of a block from an earlier run.
+// Adds the record of a block from an earlier run, and with --calls=yes the events of its counters.
 void blockrecord_take(const struct spool_block *s);
 // The hash that blockrecord_make() gives code[0..bytes), n instructions.
 u32 blockrecord_hash(const u8 *code, u32 bytes, u32 n);

@@ -8,6 +8,8 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/pages.h"
 #include "engine/base/sys.h"
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/functions.h"
 #include "engine/codecache/pack.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
@@ -18,6 +20,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/translate/blockrecord.h"
 #include "engine/translate/cpucheck.h"
+#include "engine/translate/pcacheedges.h"
 #include "engine/translate/pcachefile.h"
 #include "engine/x86/insn.h"
 
@@ -32,14 +35,15 @@
 // A mapping with code.
 struct pcache_group {
     u64 start, end;
-    u64 sum;   // of the code that its fragments are made from
-    u64 flags; // enum spool_map_flag
+    u64 sum;       // of the code that its fragments are made from
+    u64 flags;     // enum spool_map_flag
+    u64 functions; // with --calls=yes: a sum of where they start
 };
 
 enum group_state {
     GROUP_ASLEEP, // none of its fragments has been asked for
     GROUP_ALIVE,
-    GROUP_OTHER, // the mapping has other code now
+    GROUP_OTHER, // the mapping has other code now, or was translated meanwhile
 };
 
 static struct {
@@ -100,16 +104,17 @@ static u64 key_part(u64 begin, u64 program)
     return pcachefile_sum(h, &spool->ll, sizeof(spool->ll));
 }
 
-// Whether translations depend on the code and the key only. With calls they depend on functions and
-// their names; stubs generated at run time are not stored.
+// Whether translations depend on the code and the key only, and with calls on where functions
+// start. With contexts they depend on names, too, and with data on which of them allocate; stubs
+// generated at run time are not stored.
 static bool can_persist(bool steady)
 {
     const struct tb_config *c = &tb_config;
     struct k_rlimit as;
 
-    return spool->s_translations && steady && c->counts && !c->calls && !c->each_block &&
-           !c->hotblocks_all && !c->core && (!c->cache || c->recording) && !spool->s_trace &&
-           !spool->s_dump_code && !spool->stress_flush &&
+    return spool->s_translations && steady && c->counts && !c->contexts && !c->data &&
+           !c->each_block && !c->hotblocks_all && !c->core && (!c->cache || c->recording) &&
+           !spool->edges_used && !spool->s_trace && !spool->s_dump_code && !spool->stress_flush &&
            !(spool->flags & (SPOOL_F_NOT_AT_START | SPOOL_F_NATIVE | SPOOL_F_SMALL_BUFFERS)) &&
            sys_prlimit(RLIMIT_AS, NULL, &as) == 0 && !~as.cur;
 }
@@ -135,6 +140,11 @@ static bool read_to(int fd, const struct pcachefile_head *h, enum pcachefile_sec
     return pcachefile_read(fd, h, s, (void *)to);
 }
 
+static u32 edges_of(const struct pcachefile_head *h)
+{
+    return (u32)(h->bytes[PCACHEFILE_EDGES] / sizeof(struct spool_edge));
+}
+
 static bool sizes_are_sound(const struct pcachefile_head *h, const struct arena_piece *piece)
 {
     u64 room;
@@ -151,6 +161,9 @@ static bool sizes_are_sound(const struct pcachefile_head *h, const struct arena_
            h->bytes[PCACHEFILE_CODE] + FRAGMENT_MAX <= room &&
            h->counters >= spool->counters_used && h->counters < SPOOL_COUNTERS_MAX &&
            h->bytes[PCACHEFILE_BLOCKS] < SPOOL_BLOCKS_SIZE &&
+           h->bytes[PCACHEFILE_EDGES] <=
+               (tb_config.calls ? SPOOL_EDGES_MAX * sizeof(struct spool_edge) : 0) &&
+           h->bytes[PCACHEFILE_EDGE_MEMBERS] == edges_of(h) * sizeof(u16) &&
            h->bytes[PCACHEFILE_GROUPS] <= GROUPS_MAX * sizeof(struct pcache_group);
 }
 
@@ -251,10 +264,27 @@ static bool read_blocks(int fd, const struct pcachefile_head *h)
     return sound;
 }
 
+// They go to their place, too. Returns their members; NULL: they are not valid.
+static u16 *read_edges(int fd, const struct pcachefile_head *h)
+{
+    u32 n = edges_of(h);
+    struct spool_edge *at = n ? spooler_edges_room(n) : NULL;
+    u16 *member = at || !n ? section(fd, h, PCACHEFILE_EDGE_MEMBERS) : NULL;
+
+    if (!member || !n)
+        return member;
+    if (read_to(fd, h, PCACHEFILE_EDGES, (u64)at) &&
+        pcacheedges_are_sound(at, member, n, loaded.groups, h->counters))
+        return member;
+    heap_free(member, n * sizeof(u16) + 1);
+    return NULL;
+}
+
 static bool read_all(int fd, const struct pcachefile_head *h)
 {
     struct arena_piece piece[ARENA_PIECES];
     void *ids = NULL;
+    u16 *edge_member = NULL;
     u8 *packed = NULL;
     bool sound;
 
@@ -269,9 +299,12 @@ static bool read_all(int fd, const struct pcachefile_head *h)
             read_to(fd, h, PCACHEFILE_CODE, region_fragments());
     for (u32 i = 0; i < ARENA_PIECES && tb_config.recording && sound; i++)
         sound = read_to(fd, h, PCACHEFILE_ARENA + i, REPLAY_BASE + piece[i].at);
-    sound = sound && read_blocks(fd, h);
-    if (sound)
+    sound = sound && (edge_member = read_edges(fd, h)) && read_blocks(fd, h);
+    if (sound) {
         take(h, packed, ids);
+        if (tb_config.calls)
+            pcacheedges_take(edge_member, edges_of(h));
+    }
     heap_free(ids, h->bytes[PCACHEFILE_IDS] + 1);
     return sound;
 }
@@ -356,6 +389,16 @@ static void wake_block(u32 index, u32 map)
     blockrecord_take(s);
 }
 
+// The edges that code of the group refers to. Calls that are known may be of another module, which
+// was mapped there before.
+static bool wake_edges(u32 k, u32 map)
+{
+    if (!tb_config.calls)
+        return true;
+    calls_forget_unmapped();
+    return pcacheedges_wake((u16)(k + 1), map);
+}
+
 static void wake(u32 k, u32 map)
 {
     for (u32 i = 0; i < loaded.fragments; i++) {
@@ -385,6 +428,18 @@ static bool is_code(const struct pcache_group *g)
     return true;
 }
 
+// With --calls=yes. A file with symbols may have been installed or removed.
+static u64 sum_functions(u32 map)
+{
+    const u32 *start;
+    u32 n;
+
+    if (!tb_config.calls)
+        return 0;
+    start = functions_starts(map, &n);
+    return pcachefile_sum(n, start, n * sizeof(*start));
+}
+
 static bool try_group(u32 k, u64 pc)
 {
     const struct pcache_group *g = &loaded.group[k];
@@ -398,9 +453,14 @@ static bool try_group(u32 k, u64 pc)
     if (m->start != g->start || m->end != g->end || m->flags != g->flags)
         return false;
     loaded.asleep--;
-    if (sum_code(g, k, loaded.member, loaded.fragments) != g->sum) {
+    if (sum_code(g, k, loaded.member, loaded.fragments) != g->sum ||
+        sum_functions(map) != g->functions) {
         loaded.state[k] = GROUP_OTHER;
         loaded.stale = true;
+        return false;
+    }
+    if (!wake_edges(k, map)) {
+        loaded.state[k] = GROUP_OTHER;
         return false;
     }
     wake(k, map);
@@ -432,7 +492,9 @@ struct saving {
     u32 n; // fragments
     u16 *member;
     struct pcache_group *group;
+    u32 *map; // for each group with fragments of this run the number of its spool_map, plus one
     u32 groups;
+    u16 *edge_member;
     u8 *buffer; // for sections that are not written straight from memory
     u64 bytes;
     u64 largest; // packed fragment
@@ -448,19 +510,26 @@ static bool in_same_group(const struct fragment *to)
 }
 
 // The number of a mapping's group, made if needed; 0: there is none.
-static u16 group_of(struct saving *s, const struct spool_map *m)
+static u16 group_of(struct saving *s, u32 map)
 {
+    const struct spool_map *m = spooler_map_at(map);
     struct pcache_group *g;
 
     if (m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED))
         return 0;
     for (u32 i = 0; i < s->groups; i++) {
         g = &s->group[i];
-        if (g->start == m->start && g->end == m->end && g->flags == m->flags)
-            return i < loaded.groups && loaded.state[i] != GROUP_ALIVE ? 0 : (u16)(i + 1);
+        if (g->start != m->start || g->end != m->end || g->flags != m->flags)
+            continue;
+        if (i < loaded.groups && loaded.state[i] != GROUP_ALIVE)
+            return 0;
+        if (!s->map[i])
+            s->map[i] = map + 1;
+        return s->map[i] == map + 1 ? (u16)(i + 1) : 0;
     }
     if (s->groups == GROUPS_MAX)
         return 0;
+    s->map[s->groups] = map + 1;
     g = &s->group[s->groups++];
     *g = (struct pcache_group){ .start = m->start, .end = m->end, .flags = m->flags };
     return (u16)s->groups;
@@ -476,6 +545,23 @@ static bool is_current(const struct fragment_block *b, const struct pcache_group
     return n && blockrecord_hash(code, n, r->insns) == r->hash;
 }
 
+// With --calls=yes: whether the code depends on the functions of other mappings; or goes on after a
+// linkage table, so that C would not learn the target of its entry.
+static bool depends_on_more(const struct fragment *f, const struct pcache_group *g)
+{
+    if (!tb_config.calls)
+        return false;
+    for (u32 i = 0; i < f->nexits; i++) {
+        if (f->exit[i].target - g->start >= g->end - g->start)
+            return true;
+    }
+    for (u32 n = 0; n < f->nmore; n++) {
+        if (spooler_block_at(block_of(f, n).block)->flags & SPOOL_B_PLT)
+            return true;
+    }
+    return false;
+}
+
 static u16 member_of(struct saving *s, const struct fragment *f)
 {
     u32 i = f->index;
@@ -487,7 +573,9 @@ static u16 member_of(struct saving *s, const struct fragment *f)
         return loaded.member[i];
     if (f->flags & (FRAGMENT_DEAD | NEVER_MEMBER))
         return 0;
-    k = group_of(s, spooler_map_at(spooler_block_at(f->block)->map));
+    k = group_of(s, spooler_block_at(f->block)->map);
+    if (k && depends_on_more(f, &s->group[k - 1]))
+        return 0;
     for (u32 n = 0; n <= f->nmore && k; n++) {
         struct fragment_block b = block_of(f, n);
 
@@ -512,9 +600,13 @@ static void choose(struct saving *s)
         s->head.grouped += s->member[i] != 0;
     }
     for (u32 k = 0; k < s->groups; k++) {
-        if (!is_asleep(k))
-            s->group[k].sum = sum_code(&s->group[k], k, s->member, s->n);
+        if (is_asleep(k))
+            continue;
+        s->group[k].sum = sum_code(&s->group[k], k, s->member, s->n);
+        if (s->map[k]) // else all of them are dead
+            s->group[k].functions = sum_functions(s->map[k] - 1);
     }
+    pcacheedges_members(s->edge_member, s->map, s->groups);
 }
 
 static u32 worth(void)
@@ -602,8 +694,10 @@ static void measure(struct saving *s)
     bytes[PCACHEFILE_CODE] = room - left;
     bytes[PCACHEFILE_IDS] = lineids_count() * sizeof(u64);
     bytes[PCACHEFILE_BLOCKS] = spool->blocks_used;
+    bytes[PCACHEFILE_EDGES] = spool->edges_used * sizeof(struct spool_edge);
+    bytes[PCACHEFILE_EDGE_MEMBERS] = spool->edges_used * sizeof(u16);
     s->bytes = UP8(s->largest) + UP8(bytes[PCACHEFILE_CODE]) + bytes[PCACHEFILE_IDS] +
-               bytes[PCACHEFILE_BLOCKS];
+               bytes[PCACHEFILE_BLOCKS] + bytes[PCACHEFILE_EDGES];
     if (!tb_config.recording)
         return;
     struct arena_piece piece[ARENA_PIECES];
@@ -628,7 +722,9 @@ static long write(struct saving *s)
 {
     struct pcachefile_head *h = &s->head;
     const void *from[PCACHEFILE_SECTIONS] = {
-        [PCACHEFILE_GROUPS] = s->group, [PCACHEFILE_MEMBERS] = s->member
+        [PCACHEFILE_GROUPS] = s->group,
+        [PCACHEFILE_MEMBERS] = s->member,
+        [PCACHEFILE_EDGE_MEMBERS] = s->edge_member,
     };
     struct arena_piece piece[ARENA_PIECES];
     u8 *p = s->buffer, *code;
@@ -646,6 +742,9 @@ static long write(struct saving *s)
     p += h->bytes[PCACHEFILE_IDS];
     from[PCACHEFILE_BLOCKS] = p;
     pack_blocks(p, h->bytes[PCACHEFILE_BLOCKS]);
+    p += h->bytes[PCACHEFILE_BLOCKS];
+    from[PCACHEFILE_EDGES] = p;
+    pcacheedges_pack((struct spool_edge *)p);
     arena_pieces(&arena_first, &arena_second, piece);
     for (u32 i = 0; i < ARENA_PIECES; i++)
         from[PCACHEFILE_ARENA + i] = (void *)(REPLAY_BASE + piece[i].at);
@@ -683,12 +782,15 @@ static void save_chosen(struct saving *s)
 static void save(void)
 {
     struct saving s = { .n = tcache_next_index(), .groups = loaded.groups };
-    u64 bytes = s.n * sizeof(*s.member) + GROUPS_MAX * sizeof(*s.group);
+    u64 bytes = GROUPS_MAX * (sizeof(*s.group) + sizeof(*s.map)) + s.n * sizeof(*s.member) +
+                spool->edges_used * sizeof(*s.edge_member);
 
     // A bound before the work: all loaded and all new fragments.
     if (loaded.grouped + (s.n - loaded.fragments) <= worth() || !(s.group = pages(bytes)))
         return;
-    s.member = (u16 *)(s.group + GROUPS_MAX);
+    s.map = (u32 *)(s.group + GROUPS_MAX);
+    s.member = (u16 *)(s.map + GROUPS_MAX);
+    s.edge_member = s.member + s.n;
     if (loaded.groups)
         memcpy(s.group, loaded.group, loaded.groups * sizeof(*s.group));
     save_chosen(&s);

@@ -6,7 +6,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
-#define MAGIC 0x33304e5254525551ul // "QURTRN03" in little endian; a new layout needs a new one
+#define MAGIC 0x34304e5254525551ul // "QURTRN04" in little endian; a new layout needs a new one
 #define PIECE 0x40000u // bytes read or written at once, and summed while they are in the cache
 
 #define OTHERS_WRITE 022u

@@ -14,6 +14,9 @@ enum pcachefile_section {
     PCACHEFILE_ARENA,     // its pieces, a section each (replay/arena.h)
     PCACHEFILE_IDS = PCACHEFILE_ARENA + ARENA_PIECES, // u64
     PCACHEFILE_BLOCKS,                                // all of the spool
+    // With --calls=yes: all of the spool; for each the number of its group, u16; 0: none.
+    PCACHEFILE_EDGES,
+    PCACHEFILE_EDGE_MEMBERS,
     PCACHEFILE_SECTIONS,
 };
 

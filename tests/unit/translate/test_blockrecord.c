@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -23,6 +24,8 @@
 #define RECORDS 20000u
 
 struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
 static struct spool_block records[RECORDS];
 static u64 looked_at;
 
@@ -96,10 +99,12 @@ void pointers_append(struct spool_data_flow *flow, u32 block)
     fail();
 }
 
+static u32 owned[8], owns; // the first counters of instructions
+
 void calls_own(const struct spool_counters *c, u32 first)
 {
-    (void)c, (void)first;
-    fail();
+    assert_true(tb_config.calls && c->count && owns < 8);
+    owned[owns++] = first;
 }
 
 // The same code at one address, in new memory each time: a record is read when its 7-bit tag
@@ -139,6 +144,45 @@ static void test_expected(void **state)
     assert_in_range(looked_at, RECORDS, RECORDS + RECORDS / 50);
 }
 
+// The counters of a block of an earlier run: two of a fetch, none, two of a read, one of a branch.
+static void take_with_calls(u64 blocks_used, u64 counters_used, u32 own)
+{
+    static const struct spool_insn insns[4] = { { .len = 1, .flags = SPOOL_I_FETCH },
+                                                { .len = 2 },
+                                                { .len = 3, .reads = 1 },
+                                                { .len = 4, .flags = SPOOL_I_BC } };
+
+    records[0] = (struct spool_block){ .pc = 0x401000, .own = own, .insns = 4 };
+    memcpy(&records[1], insns, sizeof(insns));
+    header.blocks_used = blocks_used;
+    header.counters_used = counters_used;
+    owns = 0;
+    blockrecord_take(&records[0]);
+}
+
+static void test_calls(void **state)
+{
+    const u32 end = 8 + 4 * 4; // of the instructions; here records are 8 bytes apart
+
+    (void)state;
+    tb_config.flags = SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_CALLS;
+    take_with_calls(end, 105, 100);
+    assert_int_equal(owns, 0);
+    tb_config.calls = true;
+    take_with_calls(end, 105, 100);
+    assert_true(owns == 3 && owned[0] == 100 && owned[1] == 102 && owned[2] == 104);
+    // Damaged ones.
+    take_with_calls(end, 104, 100);
+    assert_int_equal(owns, 2);
+    take_with_calls(end, 100, 100);
+    assert_int_equal(owns, 0);
+    take_with_calls(end, 105, ~0u);
+    assert_int_equal(owns, 0);
+    take_with_calls(end - 1, 105, 100);
+    assert_int_equal(owns, 0);
+    tb_config = (struct tb_config){ 0 };
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -149,7 +193,8 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_mapped_anew),
-                                        cmocka_unit_test(test_expected) };
+                                        cmocka_unit_test(test_expected),
+                                        cmocka_unit_test(test_calls) };
 
     return cmocka_run_group_tests(tests, setup, NULL);
 }

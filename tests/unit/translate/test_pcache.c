@@ -18,6 +18,9 @@
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/sys.h"
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/edges.h"
+#include "engine/callgraph/functions.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/stubs.h"
@@ -32,6 +35,11 @@
 #include "engine/translate/cpucheck.h"
 #include "engine/translate/pcache.h"
 #include "engine/translate/pcachefile.h"
+
+#define A    0x400000ul     // a mapping of two pages
+#define PLT  (A + 0x1f00ul) // its linkage table
+#define B    0x7000000ul    // of one
+#define MAPS 10u            // A's number in the spool
 
 #define IS(got, wanted) is((u64)(got), (u64)(wanted), #got, __LINE__)
 
@@ -52,6 +60,10 @@ struct spool_header *spool = &header;
 static char folder[] = "/tmp/quern-pcache.XXXXXX";
 static u64 blocks[32768];
 static u32 records_taken, records_expected;
+static struct spool_edge edge[64];
+static u32 forgotten;                                // how often edges of modules were
+static u32 start[2][3] = { { 16, 32, 48 }, { 64 } }; // of functions
+static u32 starts = 3;
 static bool told, by_vectors;
 
 void *heap_alloc(u64 bytes)
@@ -159,10 +171,53 @@ void spooler_blocks_take(u64 bytes, u64 counters)
     header.counters_used = counters;
 }
 
-// -- the client --
+struct spool_edge *spooler_edge_at(u32 index)
+{
+    return &edge[index];
+}
 
-#define A 0x400000ul  // of two pages
-#define B 0x7000000ul // of one
+struct spool_edge *spooler_edges_room(u32 n)
+{
+    return n <= ARRAY_SIZE(edge) ? edge : NULL;
+}
+
+void spooler_edges_take(u32 n)
+{
+    IS(header.edges_used, 0);
+    header.edges_used = n;
+}
+
+struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n_counters)
+{
+    struct spool_edge *mine = &edge[header.edges_used++];
+
+    IS(header.edges_used <= ARRAY_SIZE(edge), true);
+    *mine = *e;
+    mine->counter = (u32)header.counters_used;
+    header.counters_used += n_counters;
+    return mine;
+}
+
+void calls_forget_unmapped(void)
+{
+    forgotten++;
+}
+
+const u32 *functions_starts(u32 map, u32 *n)
+{
+    *n = starts;
+    return start[map - MAPS];
+}
+
+// Those of 256 bytes each; the last of A is a linkage table.
+struct function functions_at(u64 addr)
+{
+    return (struct function){ .start = addr & ~0xfful,
+                              .map = vmmap_spool_map(addr),
+                              .plt = addr >= PLT && addr < PLT + 0x100 };
+}
+
+// -- the client --
 
 static struct {
     u64 start, end;
@@ -170,7 +225,6 @@ static struct {
     u32 map_flags;   // enum spool_map_flag
     u8 memory[2 * PAGE_SIZE];
 } client[2];
-#define MAPS 10u        // the first one's number in the spool
 static u64 writable_at; // a page of the client's that has become so; 0: none
 
 static int client_at(u64 addr)
@@ -257,6 +311,8 @@ static void begin_run(void)
     if (tb_config.recording)
         IS(arena_init(), 0);
     lineids_init();
+    if (tb_config.calls)
+        edges_init();
     IS(tcache_init(0x7e0000000000, header.cache_kib, calls), 0);
     pcache_init(program, !at_random);
 }
@@ -325,6 +381,7 @@ static u32 spool_block(u64 pc, u32 *counter)
 }
 
 static struct draft d;
+static u64 exit_to; // the target of second exits
 
 // Two exits, which lead to their stubs; 64 bytes, filled with its number.
 static struct fragment *translate(u64 pc)
@@ -339,7 +396,7 @@ static struct fragment *translate(u64 pc)
     d.len[0] = d.len[1] = 4;
     d.nexits = 2;
     d.exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40, .target = pc + BYTES };
-    d.exit[1] = (struct fragment_exit){ .rel32 = 12, .stub = 50 };
+    d.exit[1] = (struct fragment_exit){ .rel32 = 12, .stub = 50, .target = exit_to };
     d.block = spool_block(pc, &d.counter);
     memset((void *)d.hpc, (int)tcache_next_index(), 64);
     f = tcache_publish(&d);
@@ -872,7 +929,7 @@ static void test_key(void **state)
 
 // ---- Conditions for a persistent cache ----
 
-#define REASONS 14
+#define REASONS 16
 
 static void forbid(void)
 {
@@ -881,7 +938,7 @@ static void forbid(void)
     switch (which) {
     case 0: header.s_translations = 0; break;
     case 1: tb_config.counts = false; break;
-    case 2: tb_config.calls = true; break;
+    case 2: tb_config.contexts = true; break;
     case 3: tb_config.each_block = true; break;
     case 4: tb_config.hotblocks_all = true; break;
     case 5: tb_config.cache = true; break; // without recording
@@ -893,6 +950,8 @@ static void forbid(void)
     case 11: header.flags |= SPOOL_F_SMALL_BUFFERS; break;
     case 12: IS(sys_prlimit(RLIMIT_AS, &as, NULL), 0); break;
     case 13: at_random = true; break;
+    case 14: tb_config.data = true; break;
+    case 15: header.edges_used = 1; break;
     }
 }
 
@@ -965,6 +1024,274 @@ static void test_records(void **state)
     run(records_are_there);
     unlike = NULL;
     run(none_is_taken);
+}
+
+// ---- With calls ----
+
+static void with_calls(void)
+{
+    tb_config.calls = true;
+    tb_config.calls_events = 2;
+    exit_to = A + 0x100;
+}
+
+static struct spool_edge *edge_of(enum spool_edge_kind kind, u64 site, u64 target)
+{
+    return edges_get(kind, site, 5, target);
+}
+
+enum { CALL, THROUGH, ENTRY, OUT, ROOT, TABLE, OF_B, EDGES };
+
+// 40 fragments of A and 30 of B, and an edge of each sort; three counters each, five through the
+// linkage table, none for its entry, and one for the jump through a table.
+static void first_calls(void)
+{
+    static const u32 counters[EDGES] = { 3, 5, 0, 3, 3, 1, 3 };
+    u32 before = (u32)header.counters_used;
+
+    translate_many(A, 40);
+    exit_to = B;
+    translate_many(B, 30);
+    edge_of(SPOOL_EDGE_CALL, A + 4, A + 0x100);
+    edge_of(SPOOL_EDGE_CALL, A + 12, PLT);
+    edges_plt_known(edge_of(SPOOL_EDGE_PLT, PLT, 0), B, B);
+    edge_of(SPOOL_EDGE_INDIRECT, A + 20, B);
+    edge_of(SPOOL_EDGE_ROOT, 0, A);
+    edge_of(SPOOL_EDGE_TABLE, A + 28, A + 40);
+    edge_of(SPOOL_EDGE_JUMP, B + 4, B + 0x100);
+    IS(header.edges_used, EDGES);
+    before += 70 * 3;
+    for (u32 i = 0; i < EDGES; i++) {
+        IS(edge[i].counter, before);
+        before += counters[i];
+    }
+    IS(header.counters_used, before);
+    save_so_many(70);
+}
+
+static void edges_are_asleep(u32 from, u32 end)
+{
+    for (u32 i = from; i < end; i++) {
+        IS(edge[i].kind, SPOOL_EDGE_DORMANT);
+        IS(edge[i].site_map, 0);
+        IS(edge[i].target_map, 0);
+    }
+}
+
+static void is_awake(u32 i, enum spool_edge_kind kind, u32 map)
+{
+    IS(edge[i].kind, kind);
+    IS(edge[i].site_map, map);
+    IS(edge[i].target_map, kind == SPOOL_EDGE_PLT ? 0 : map);
+}
+
+// What calls code of A may refer to is awake together with it; the rest only keeps its place.
+static void calls_are_there(void)
+{
+    u32 counters = (u32)header.counters_used;
+
+    IS(header.edges_used, EDGES);
+    IS(counters, 5 + 70 * 3 + 18);
+    IS(tcache_next_index(), 70);
+    edges_are_asleep(0, EDGES);
+    IS(forgotten, 0);
+    IS(pcache_revive(A), true);
+    IS(header.n_pcache_revived, 40);
+    IS(forgotten, 1);
+    is_awake(CALL, SPOOL_EDGE_CALL, MAPS);
+    is_awake(THROUGH, SPOOL_EDGE_CALL, MAPS);
+    is_awake(ENTRY, SPOOL_EDGE_PLT, MAPS);
+    IS(edge[ENTRY].target, 0); // not called yet in this run
+    IS(edge[ENTRY].function, 0);
+    edges_are_asleep(OUT, EDGES);
+    IS(edge_of(SPOOL_EDGE_CALL, A + 4, A + 0x100) == &edge[CALL], true);
+    IS(edge_of(SPOOL_EDGE_CALL, A + 12, PLT) == &edge[THROUGH], true);
+    IS(edge_of(SPOOL_EDGE_PLT, PLT, 0) == &edge[ENTRY], true);
+    IS(edges_at(edge[THROUGH].counter + 4) == &edge[THROUGH], true);
+    IS(header.edges_used, EDGES);
+    // Others are made anew.
+    IS(edge_of(SPOOL_EDGE_INDIRECT, A + 20, B) == &edge[EDGES], true);
+    IS(edge[EDGES].counter, counters);
+    IS(edge_of(SPOOL_EDGE_TABLE, A + 28, A + 40) == &edge[EDGES + 1], true);
+    IS(pcache_revive(B), true);
+    is_awake(OF_B, SPOOL_EDGE_JUMP, MAPS + 1);
+    IS(forgotten, 2);
+    edges_are_asleep(OUT, OF_B);
+    save_so_many(0);
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    unlike = with_calls;
+    run(first_calls);
+    assert_int_equal(files(), 1);
+    run(calls_are_there);
+    run(calls_are_there);
+    unlike = NULL;
+    run(none_is_taken); // of another key
+}
+
+// The group that is asleep keeps its edges.
+static void more_calls(void)
+{
+    IS(pcache_revive(A), true);
+    translate_many(A + 0x800, 80);
+    edge_of(SPOOL_EDGE_CALL, A + 0x800, A + 0x100);
+    IS(header.edges_used, EDGES + 1);
+    save_so_many(150);
+}
+
+static void more_calls_are_there(void)
+{
+    IS(header.edges_used, EDGES + 1);
+    IS(pcache_revive(B), true);
+    is_awake(OF_B, SPOOL_EDGE_JUMP, MAPS + 1);
+    edges_are_asleep(0, OF_B);
+    edges_are_asleep(EDGES, EDGES + 1);
+    IS(pcache_revive(A), true);
+    is_awake(CALL, SPOOL_EDGE_CALL, MAPS);
+    is_awake(EDGES, SPOOL_EDGE_CALL, MAPS);
+    IS(header.n_pcache_revived, 150);
+}
+
+static void test_calls_asleep(void **state)
+{
+    (void)state;
+    unlike = with_calls;
+    run(first_calls);
+    run(more_calls);
+    run(more_calls_are_there);
+}
+
+// Code of A was translated while it could not be revived: it is not afterwards. An edge without a
+// site is of no code.
+static void translated_meanwhile(void)
+{
+    client[0].prot |= PROT_WRITE;
+    IS(pcache_revive(A), false);
+    edge_of(SPOOL_EDGE_ROOT, 0, B);
+    edge_of(SPOOL_EDGE_INDIRECT, A + 20, B);
+    client[0].prot &= ~(u32)PROT_WRITE;
+    IS(pcache_revive(A), false);
+    edges_are_asleep(0, EDGES);
+    IS(pcache_revive(B), true);
+    is_awake(OF_B, SPOOL_EDGE_JUMP, MAPS + 1);
+    IS(pcache_revive(A), false);
+    IS(header.n_pcache_revived, 30);
+}
+
+static void test_meanwhile(void **state)
+{
+    (void)state;
+    unlike = with_calls;
+    run(first_calls);
+    run(translated_meanwhile);
+    assert_int_equal(files(), 1);
+}
+
+// Of equal edges, since another module was mapped there in between, only the last one is of code.
+static void mapped_again(void)
+{
+    edge_of(SPOOL_EDGE_CALL, A + 4, A + 0x100);
+    edge[0].site_map++; // then it was the other one's
+    edge_of(SPOOL_EDGE_CALL, A + 4, A + 0x100);
+    edge[0].site_map--;
+    IS(header.edges_used, 2);
+    IS(edge[0].site_map, edge[1].site_map);
+    translate_many(A, 70);
+    save_so_many(70);
+}
+
+static void last_one_is_there(void)
+{
+    IS(pcache_revive(A), true);
+    edges_are_asleep(0, 1);
+    is_awake(1, SPOOL_EDGE_CALL, MAPS);
+}
+
+static void test_mapped_again(void **state)
+{
+    (void)state;
+    unlike = with_calls;
+    run(mapped_again);
+    run(last_one_is_there);
+}
+
+// Functions start elsewhere: a file with symbols has been installed.
+static void other_functions(void)
+{
+    start[0][2] += 16;
+    IS(pcache_revive(A), false);
+    edges_are_asleep(0, EDGES);
+    start[0][2] -= 16;
+    IS(pcache_revive(A), false); // it was checked
+    IS(pcache_revive(B), true);
+    save_so_many(0);
+}
+
+static void more_functions(void)
+{
+    starts = 2;
+    IS(pcache_revive(A), false);
+    IS(pcache_revive(B), false);
+    save_so_many(0);
+}
+
+static void test_functions(void **state)
+{
+    void (*const others[])(void) = { other_functions, more_functions };
+
+    (void)state;
+    unlike = with_calls;
+    for (u32 i = 0; i < ARRAY_SIZE(others); i++) {
+        run(first_calls);
+        run(others[i]);
+        assert_int_equal(files(), 0);
+    }
+}
+
+// Code that depends on the functions of another mapping, and superblocks that continue after a
+// linkage table, are not stored: three, and two of four superblocks.
+static void depending(void)
+{
+    translate_many(A, 70);
+    exit_to = A - 1;
+    translate(A + 0x400);
+    exit_to = A + 2 * PAGE_SIZE;
+    translate(A + 0x408);
+    exit_to = 0;
+    translate(A + 0x410);
+    exit_to = A;
+    translate(A + 0x418);
+    superblock(A, A + 0x500);
+    superblock(A + 8, A + 0x508);
+    spooler_block_at(tcache_by_index(75)->block)->flags = SPOOL_B_PLT; // the first block
+    superblock(A + 16, A + 0x510);
+    spooler_block_at(tcache_by_index(76)->more[0].block)->flags = SPOOL_B_PLT; // the last one
+    save_so_many(70 + 1 + 2);
+}
+
+static void depending_are_there(void)
+{
+    static const u32 gone[] = { 70, 71, 72, 75 };
+
+    IS(pcache_revive(A), true);
+    IS(tcache_next_index(), 77);
+    IS(header.n_pcache_revived, 73);
+    for (u32 i = 0; i < ARRAY_SIZE(gone); i++)
+        IS(tcache_by_index(gone[i])->flags, FRAGMENT_DEAD);
+    IS(tcache_lookup(A)->index, 74);
+    IS(tcache_lookup(A + 8)->index, 1);
+    IS(tcache_lookup(A + 16)->index, 76);
+}
+
+static void test_depending(void **state)
+{
+    (void)state;
+    unlike = with_calls;
+    run(depending);
+    run(depending_are_there);
 }
 
 // ---- Files with right checksums and wrong content ----
@@ -1049,6 +1376,53 @@ static void test_unsound(void **state)
     }
 }
 
+static void no_edges_are_there(void)
+{
+    nothing_is_there();
+    IS(header.edges_used, 0);
+    edge_of(SPOOL_EDGE_CALL, A + 4, A + 0x100);
+    is_awake(0, SPOOL_EDGE_CALL, MAPS);
+}
+
+#define EDGE_DAMAGES 12
+
+static void damage_edges(u32 n)
+{
+    struct spool_edge *e = from[PCACHEFILE_EDGES];
+    u16 *member = from[PCACHEFILE_EDGE_MEMBERS];
+
+    switch (n) {
+    case 0: e[CALL].kind = SPOOL_EDGE_CALL; break; // awake
+    case 1: e[CALL].awake = SPOOL_EDGE_ROOT; break;
+    case 2: e[CALL].awake = SPOOL_EDGE_TABLE; break;
+    case 3: e[CALL].from = 1; break;
+    case 4: e[CALL].to = 1; break;
+    case 5: e[THROUGH].counter = e[OUT].counter + 1; break; // not in order
+    case 6: e[OF_B].counter++; break;                       // its last counter is beyond the end
+    case 7: e[OF_B].plt = 1; break;                         // with more counters than there are
+    case 8: member[OF_B] = 3; break;
+    case 9: member[ROOT] = 1; break;
+    case 10: h.bytes[PCACHEFILE_EDGES] -= sizeof(*e); break;
+    case 11: h.bytes[PCACHEFILE_EDGE_MEMBERS] += 2; break;
+    }
+}
+
+static void test_unsound_edges(void **state)
+{
+    for (u32 n = 0; n <= EDGE_DAMAGES; n++) {
+        setup(state);
+        unlike = with_calls;
+        run(first_calls);
+        read_file();
+        damage_edges(n); // the last time none
+        assert_int_equal(pcachefile_write(folder, &h, (const void *const *)from, NULL), 0);
+        run(n == EDGE_DAMAGES ? calls_are_there : no_edges_are_there);
+        assert_int_equal(files(), n == EDGE_DAMAGES);
+        for (u32 s = 0; s < PCACHEFILE_SECTIONS; s++)
+            free(from[s]);
+    }
+}
+
 // An unchanged file is loaded: the harness above damages nothing by itself.
 static void test_written_again(void **state)
 {
@@ -1111,6 +1485,13 @@ int main(void)
         cmocka_unit_test_setup(test_unsound, setup),
         cmocka_unit_test_setup(test_written_again, setup),
         cmocka_unit_test_setup(test_unsound_area, setup),
+        cmocka_unit_test_setup(test_calls, setup),
+        cmocka_unit_test_setup(test_calls_asleep, setup),
+        cmocka_unit_test_setup(test_meanwhile, setup),
+        cmocka_unit_test_setup(test_mapped_again, setup),
+        cmocka_unit_test_setup(test_functions, setup),
+        cmocka_unit_test_setup(test_depending, setup),
+        cmocka_unit_test_setup(test_unsound_edges, setup),
     };
 
     return cmocka_run_group_tests_name("translate/pcache", tests, begin, finish);
