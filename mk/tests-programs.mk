@@ -29,5 +29,5 @@ programs: $(PROGRAMS_BUILT) $(ALL)
 
 soak: $(PROGRAMS_BUILT) $(ALL)
 	@tests/programs/run -a -s -t 600 $(or $(PROGRAM_MODES),$(addprefix -m ,stress stress-sim \
-	    no-chain no-ibl slow-tags serial process replay-stress calls calls-stress \
+	    no-chain no-ibl slow-tags serial process replay-stress calls calls-stress twice-calls-sim \
 	    serial-stress)) $(QUERN) $(PROGRAMS_DIR) $(NAME)
