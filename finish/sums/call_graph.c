@@ -299,6 +299,19 @@ static bool usable(const struct call_graph *g, const struct spool_edge *e)
            e->counter + counters <= g->s->counters_used;
 }
 
+// Most functions are called from many places.
+static size_t unique_starts(struct start *start, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(start, n, sizeof(*start), compare_starts);
+    for (size_t i = 0; i < n; i++) {
+        if (!kept || compare_starts(&start[kept - 1], &start[i]) != 0)
+            start[kept++] = start[i];
+    }
+    return kept;
+}
+
 static void find_starts(struct call_graph *g)
 {
     size_t n = 0;
@@ -308,20 +321,23 @@ static void find_starts(struct call_graph *g)
         const struct spool_edge *e = edge_at(g, i);
         bool entry = e->kind == SPOOL_EDGE_PLT && e->target;
         struct start at = { .map = e->target_map, .pc = entry ? e->target : e->function };
-        struct symbols_place place = { 0 };
 
         if (entry)
             at.map = spool_file_map(g->s, at.pc, at.map);
         if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt) ||
             spool_edge_is_jump(e->kind) || e->kind == SPOOL_EDGE_SKIPPED)
             continue;
-        places_find(g->places, at.map, at.pc, &place);
-        at.function = place.function;
-        at.file = place.file;
         g->start[n++] = at;
     }
-    qsort(g->start, n, sizeof(*g->start), compare_starts);
-    g->starts = n;
+    g->starts = unique_starts(g->start, n);
+    for (size_t i = 0; i < g->starts; i++) {
+        struct start *at = &g->start[i];
+        struct symbols_place place = { 0 };
+
+        places_find(g->places, at->map, at->pc, &place);
+        at->function = place.function;
+        at->file = place.file;
+    }
 }
 
 // ---- Direct calls and jumps ----
