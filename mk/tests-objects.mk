@@ -3,7 +3,7 @@
 # tests/data: misses by object of the data, by hand and in every mode; sums of other programs.
 
 DATA_DIR := $(BUILD)/tests/data
-DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped walks pools fields blocks lifetimes lineuse)
+DATA_BARE := $(addprefix $(DATA_DIR)/,statics heap mapped walks pools fields blocks lifetimes lineuse joined)
 DATA_BARE_FLAGS := -O1 -g -I. -ffreestanding -fno-builtin -fno-pie -no-pie -fno-stack-protector \
     -fno-optimize-sibling-calls -fcf-protection=none -nostdlib -static
 # The same with other forms of debug information.
@@ -33,7 +33,7 @@ $(DATA_LIBC): $(DATA_DIR)/%: tests/data/%.c $(FLAGS_STAMP)
 	@mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -pthread -o $@ $<
 
-DATA_NAMES := statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) blocks classes news lifetimes lineuse \
+DATA_NAMES := statics heap mapped walks pools fields $(notdir $(DATA_FORMS)) blocks classes news lifetimes lineuse joined \
     threads tls sharing
 CHECKS += check-data
 .PHONY: check-data soak-data

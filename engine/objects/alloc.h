@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Blocks of allocators. Their functions are found by name (alloc.def, --data-alloc, --data-free);
 // the dispatcher calls this file before the first block of such a function, and where it returns:
-// no link leads to these blocks.
+// no link leads to these blocks, and no superblock goes on to them.
 #ifndef QUERN_ENGINE_ALLOC_H
 #define QUERN_ENGINE_ALLOC_H
 

@@ -285,8 +285,14 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
         }
         t->host = fragment_entry(f);
         tcache_unlock();
-        if (UNLIKELY(point))
+        if (UNLIKELY(point)) {
             alloc_reached(t, point);
+            if (f->flags & FRAGMENT_DEAD) { // a superblock that went on to where the call returns
+                from = NULL;
+                indirect = false;
+                continue;
+            }
+        }
         t->rflags &= ~FLAG_TF;
         recordbuf_enter(t);
         reentry_enter(stubs_at(STUB_ENTER));

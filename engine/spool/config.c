@@ -60,10 +60,10 @@ static u32 processors(void)
     return n;
 }
 
-// Contexts and jumps need the ends of all blocks, data the dispatcher where blocks are allocated.
+// Contexts and jumps need the ends of all blocks.
 static bool may_superblock(const struct tb_config *c)
 {
-    return !(c->contexts || c->jumps || c->data) && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) &&
+    return !(c->contexts || c->jumps) && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) &&
            !c->each_block && c->chain;
 }
 

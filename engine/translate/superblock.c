@@ -17,6 +17,7 @@
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/reftrace.h"
+#include "engine/objects/alloc.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/replay/salvage.h"
@@ -122,17 +123,32 @@ static const struct candidate *common_path(read_step *read, const void *at, cons
     return c->seen == SEEN && same >= 2 ? c : NULL;
 }
 
+// How many blocks of a path can be in one superblock. With --data=yes the dispatcher sees each
+// entry of an allocator's function, and each block that it returns to. Each pass of the dispatcher
+// ends a path as it is, by a word between two records.
+static u32 joined(const u64 *pc, u32 n)
+{
+    u32 k = 1;
+
+    if (!tb_config.data)
+        return n;
+    while (k < n && !alloc_point(pc[k]))
+        k++;
+    return k;
+}
+
 // The block at pc, the step at `at`, is a candidate: makes its superblock if it was seen often
 // enough.
 static bool make(read_step *read, const void *at, const void *end, u64 pc)
 {
     const struct candidate *c = common_path(read, at, end, pc);
     struct fragment *f, *s;
+    u32 n = c ? joined(c->pc, c->n) : 0;
 
-    if (!c)
+    if (n < 2)
         return false;
     f = tcache_lookup(c->pc[0]);
-    s = can_begin(f) ? translate_superblock(c->pc, c->n) : NULL;
+    s = can_begin(f) ? translate_superblock(c->pc, n) : NULL;
     if (!s)
         return false;
     f->flags |= FRAGMENT_PAST;

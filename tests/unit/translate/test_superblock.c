@@ -24,6 +24,7 @@
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
+#include "engine/objects/alloc.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/replay/salvage.h"
@@ -56,6 +57,16 @@ static u32 taken, dropped;             // the lock, how often
 static char made[256], moved[64];      // superblocks requested; blocks whose links were moved
 static struct fragment of_superblock;  // the one that is made
 static const struct fragment *ibl_led; // the argument of ibl_move()
+
+static const char *points = ""; // blocks that the dispatcher sees each time
+
+u32 alloc_point(u64 pc)
+{
+    for (const char *c = points; *c; c++)
+        if (pc == FIRST + (u64)(*c - 'A') * 16)
+            return 1;
+    return 0;
+}
 
 void *heap_pages(u64 bytes)
 {
@@ -566,6 +577,21 @@ static void test_cannot(void **state)
 }
 
 // A thread never waits for the lock; a buffer that it did not examine does not count.
+// With --data=yes a superblock may begin where the dispatcher sees a block, and ends before one.
+static void test_points(void **state)
+{
+    (void)state;
+    points = "DFJV";
+    full(48, "/ABCD");
+    assert_string_equal(made, "ABCD ");
+    tb_config.data = true;
+    full(48, "/KLFM"); // F follows what has been decided, and begins one
+    full(48, "/NVW"); // one block
+    full(48, "/JPJP");
+    assert_string_equal(made, "ABCD KL FM JP ");
+    points = "";
+}
+
 static void test_lock(void **state)
 {
     (void)state;
@@ -824,6 +850,7 @@ int main(void)
         cmocka_unit_test_setup(test_same_place, setup),
         cmocka_unit_test_setup(test_words, setup),
         cmocka_unit_test_setup(test_cannot, setup),
+        cmocka_unit_test_setup(test_points, setup),
         cmocka_unit_test_setup(test_lock, setup),
         cmocka_unit_test_setup(test_uncounted, setup),
         cmocka_unit_test_setup(test_two, setup),
