@@ -15,11 +15,9 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
-#define SEEN        0x10000u // lines whose thread is known
-#define SEEN_THREAD 23u      // bits of a thread's number, below those of a line's
-#define INDEX       0x20000u // twice as many as shares
-#define THREADS     8u       // that are known to have a line
-#define WRITERS     4u       // instructions that have written to it lately
+#define INDEX   0x20000u // twice as many as shares
+#define THREADS 8u       // that are known to have a line
+#define WRITERS 4u       // instructions that have written to it lately
 // With stamps, where each line that is watched costs time, a line is let go after so many
 // references by one thread, more than two of its buffers have; or so many without a write.
 #define QUIET      0x40000u
@@ -64,9 +62,9 @@ struct ref {
 u32 sharing_off = 1;
 u32 (*sharing_find)(const struct thread *t, u64 addr, u64 *start);
 u64 *sharing_lines; // plus one
+u64 *sharing_seen;
 
 static struct {
-    u64 *seen;
     struct watched *watched;
     u32 *index; // of shares, plus one
     u32 changes;
@@ -81,7 +79,7 @@ static struct spool_data_share *share_at(u32 i)
 
 void sharing_init(void)
 {
-    sharing.seen = heap_pages(SEEN * sizeof(*sharing.seen));
+    sharing_seen = heap_pages(SHARING_SEEN * sizeof(*sharing_seen));
     sharing.watched = heap_pages(SHARING_LINES * sizeof(*sharing.watched));
     sharing.index = heap_pages(INDEX * sizeof(*sharing.index));
     sharing_lines = heap_pages(SHARING_LINES * sizeof(*sharing_lines));
@@ -102,7 +100,7 @@ void sharing_fork_child(void)
     if (!tb_config.data || sharing_off)
         return;
     memset(sharing_lines, 0, SHARING_LINES * sizeof(*sharing_lines));
-    memset(sharing.seen, 0, SEEN * sizeof(*sharing.seen));
+    memset(sharing_seen, 0, SHARING_SEEN * sizeof(*sharing_seen));
     sharing_off = !(spool->flags & SPOOL_F_SERIALIZE);
 }
 
@@ -306,12 +304,12 @@ static void use(struct watched *w, const struct ref *r)
 
 static u64 *seen_of(u64 line)
 {
-    return &sharing.seen[(u32)(line * 0x9e3779b97f4a7c15ul >> 40) % SEEN];
+    return &sharing_seen[sharing_seen_place(line)];
 }
 
 static u64 seen_by(u64 line, u32 thread)
 {
-    return line << SEEN_THREAD | (thread & ((1u << SEEN_THREAD) - 1));
+    return line << SHARING_THREAD_BITS | (thread & ((1u << SHARING_THREAD_BITS) - 1));
 }
 
 // A free one; else one that was not referenced in the last LIFE searches, or has had fewest since.
@@ -343,13 +341,17 @@ static struct watched *find(u64 line)
 // `first` has referenced it before.
 static struct watched *watch(u64 line, u32 first)
 {
-    u32 i = victim_of(sharing_set(line));
+    u32 i = victim_of(sharing_set(line)), last = sharing.watched[i].thread;
     struct watched *w = &sharing.watched[i];
+    u64 before = sharing_line(i);
 
     *w = (struct watched){ 0 };
     holder_of(w, first);
     __atomic_store_n(&sharing_lines[i], line + 1, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&sharing.changes, 1 + (sharing.changes == ~0u), __ATOMIC_RELEASE);
+    __atomic_add_fetch(&sharing.changes, 1 + (sharing.changes == ~0u), __ATOMIC_SEQ_CST);
+    __atomic_store_n(seen_of(line), 0, __ATOMIC_RELAXED);
+    if (before != SHARING_NONE)
+        __atomic_store_n(seen_of(before), seen_by(before, last), __ATOMIC_RELAXED);
     return w;
 }
 
@@ -361,19 +363,23 @@ static void let_go_if_quiet(const struct watched *w, const struct ref *r)
     *seen_of(r->line) = seen_by(r->line, r->t->objects_number);
 }
 
-// Whether the line has to do with another thread.
+// Whether the line has to do with another thread. If that one begins to watch it meanwhile, its
+// entry is nobody's in the end: else this thread's references would not come here.
 static bool is_seen(const struct ref *r, u32 *first)
 {
     u64 *seen = seen_of(r->line), was = __atomic_load_n(seen, __ATOMIC_RELAXED);
     u64 own = seen_by(r->line, r->t->objects_number);
 
-    *first = (u32)was & ((1u << SEEN_THREAD) - 1);
+    *first = (u32)was & ((1u << SHARING_THREAD_BITS) - 1);
     if (was == own)
         return false;
-    if (was >> SEEN_THREAD == r->line && was)
+    if (was >> SHARING_THREAD_BITS == r->line && was)
         return true;
-    __atomic_store_n(seen, own, __ATOMIC_RELAXED);
-    return false;
+    __atomic_store_n(seen, own, __ATOMIC_SEQ_CST);
+    if (!sharing_watches(r->line))
+        return false;
+    __atomic_store_n(seen, 0, __ATOMIC_RELAXED);
+    return true;
 }
 
 // Apart, so that no initializer of it comes before the direction flag is cleared.

@@ -10,16 +10,24 @@
 #ifndef QUERN_ENGINE_SHARING_H
 #define QUERN_ENGINE_SHARING_H
 
-#include "engine/base/types.h"
-#include "engine/thread/thread.h"
+// For each of SHARING_SEEN lines which thread had it last: its number below that of the line. Lines
+// side by side have their entries side by side. routine.S reads them, too.
+#define SHARING_SEEN        0x10000
+#define SHARING_GROUP_BITS  3
+#define SHARING_THREAD_BITS 23
 
-#define SHARING_SETS  1024u // of lines that are watched
-#define SHARING_WAYS  4u
-#define SHARING_LINES (SHARING_SETS * SHARING_WAYS)
-#define SHARING_NONE  (~0ul)
+#ifndef __ASSEMBLER__
+#    include "engine/base/types.h"
+#    include "engine/thread/thread.h"
+
+#    define SHARING_SETS  1024u // of lines that are watched
+#    define SHARING_WAYS  4u
+#    define SHARING_LINES (SHARING_SETS * SHARING_WAYS)
+#    define SHARING_NONE  (~0ul)
 
 extern u32 sharing_off; // nonzero: there was one thread so far. routine.S reads it, too
 extern u64 *sharing_lines;
+extern u64 *sharing_seen;
 
 // After objtable_init(), with --data=yes.
 void sharing_init(void);
@@ -48,6 +56,15 @@ static inline u32 sharing_set(u64 line)
     return (u32)(line * 0x9e3779b97f4a7c15ul >> 40) % SHARING_SETS * SHARING_WAYS;
 }
 
+// Of the line's entry.
+static inline u32 sharing_seen_place(u64 line)
+{
+    u64 h = (line >> SHARING_GROUP_BITS) * 0x9e3779b97f4a7c15ul >> 40;
+
+    return (u32)(h << SHARING_GROUP_BITS | (line & ((1u << SHARING_GROUP_BITS) - 1))) &
+           (SHARING_SEEN - 1);
+}
+
 // Whether the line, by its number, is watched. @signal-safe
 static inline bool sharing_watches(u64 line)
 {
@@ -65,4 +82,5 @@ u32 sharing_changes(void);
 // A reference of t, before its miss is counted. @signal-safe
 void sharing_ref(struct thread *t, u64 addr, u32 size, bool stores, u32 counter);
 
+#endif
 #endif

@@ -35,14 +35,14 @@
 #define R14       14u
 #define R15       15u
 #define COLD_MAX  (3 * RECORD_OPS_MAX + 4 + 4 * RECORD_SIDES_MAX) // also for groups and sides
-#define NEAR_SETS 64u                                       // more than the lines of a block
+#define NEAR_SETS 64u                                             // more than the lines of a block
 #define PREFETCH  1024 // bytes of records that are prefetched from another processor's cache
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
-extern const char routine_sampled[], routine_shared[];
+extern const char routine_sampled[], routine_shared[], routine_seen[];
 extern const char routine_drain[];
 extern const char routine_begin_frame[], routine_end_frame[], routine_renew_frame[];
 extern const char routine_miss_d1[], routine_miss_d1_used[];
@@ -1132,7 +1132,8 @@ static void part_ref(struct maker *m, const struct part *p)
         x86_fix(a, x86_jmp(a), p->back);
         x86_land(a, other);
     } else if (tb_config.data) {
-        x86_fix(a, x86_call(a), (u64)routine_shared);
+        x86_fix(a, x86_call(a),
+                (u64)(spool->flags & SPOOL_F_NO_HINTS ? routine_shared : routine_seen));
         other = x86_jcc8(a, CC_NE);
         ref_in_c(m, p->op);
         x86_fix(a, x86_jmp(a), p->back);

@@ -110,6 +110,7 @@
 #define TH_MISSES     0x1d0
 #define TH_REPLAY_SP  0x1d8
 #define TH_RECORD     0x1e0
+#define TH_NUMBER     0x368
 #define TH_CALLS_BASE 0x200
 #define TH_CALLS_LATE 0x208
 #define TH_CLIENT_SEL 0x210
@@ -278,6 +279,7 @@ _Static_assert(offsetof(struct thread, watch) == TH_WATCH, "asm offset");
 _Static_assert(offsetof(struct thread, bodies) == TH_BODIES, "asm offset");
 _Static_assert(offsetof(struct thread, objects_at) == TH_OBJECTS_AT, "asm offset");
 _Static_assert(offsetof(struct thread, lineuse) == TH_LINEUSE, "asm offset");
+_Static_assert(offsetof(struct thread, objects_number) == TH_NUMBER, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");
 _Static_assert(offsetof(struct thread, misses) == TH_MISSES, "asm offset");

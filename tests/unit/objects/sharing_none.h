@@ -6,7 +6,7 @@
 #include "engine/objects/sharing.h"
 
 u32 sharing_off = 1;
-u64 *sharing_lines;
+u64 *sharing_lines, *sharing_seen;
 
 void sharing_begin(void) {}
 void sharing_fork_child(void) {}

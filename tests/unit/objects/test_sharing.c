@@ -162,6 +162,41 @@ static void is_replaced(void **state)
     }
 }
 
+// Who had a line last; routine.S looks there whether a miss is for C. Of a watched line it is
+// nobody.
+static void is_seen_by(u64 addr, u64 thread)
+{
+    u64 line = addr >> 6;
+
+    assert_int_equal(sharing_seen[sharing_seen_place(line)],
+                     thread ? line << SHARING_THREAD_BITS | thread : 0);
+}
+
+static void is_seen(void **state)
+{
+    (void)state;
+    read8(&one, 0x6000, 70);
+    is_seen_by(0x6000, one.objects_number);
+    read8(&two, 0x6000, 70);
+    is_seen_by(0x6000, 0);
+    read8(&two, 0x6000, 70);
+    is_seen_by(0x6000, 0);
+    for (u32 i = 0; i < 1024; i++)
+        read8(&two, 0x6000, 70);
+    is_seen_by(0x6000, two.objects_number); // it is let go
+    // Neighbours have neighbouring entries, in groups of eight
+    assert_int_equal(sharing_seen_place(0x187), sharing_seen_place(0x180) + 7);
+    // A line that another one replaces is the last thread's again.
+    for (u64 line = 0x10000, n = 0; n <= SHARING_WAYS; line++) {
+        if (sharing_set(line) != sharing_set(0x10000))
+            continue;
+        read8(&one, line << 6, 71);
+        read8(&two, line << 6, 71);
+        n++;
+    }
+    is_seen_by(0x10000 << 6, two.objects_number);
+}
+
 static void no_space(void **state)
 {
     u64 used = header.data.shares_used;
@@ -201,9 +236,13 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(false_and_true), cmocka_unit_test(three_threads),
-        cmocka_unit_test(is_let_go),      cmocka_unit_test(is_replaced),
-        cmocka_unit_test(no_space),       cmocka_unit_test(a_child_has_one_thread),
+        cmocka_unit_test(false_and_true),
+        cmocka_unit_test(three_threads),
+        cmocka_unit_test(is_let_go),
+        cmocka_unit_test(is_replaced),
+        cmocka_unit_test(is_seen),
+        cmocka_unit_test(no_space),
+        cmocka_unit_test(a_child_has_one_thread),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);
