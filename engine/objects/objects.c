@@ -15,6 +15,8 @@
 #include "engine/objects/ranges.h"
 #include "engine/objects/sharing.h"
 #include "engine/objects/walks.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
 
 static const u8 *owner; // of counters: their events
 
@@ -35,7 +37,10 @@ static void look_up(const struct thread *t, u64 addr, u64 at, struct found *out,
     if (!*block)
         mappings_find(addr, at, t->slot, out);
     if (pages_wants(addr, at)) {
-        alloc_span(addr, &span);
+        if (*block && out->start != FOUND_UNKNOWN && out->end - out->start < PAGE_SIZE)
+            span = (struct ranges_span){ out->start, out->end }; // the page has others
+        else
+            alloc_span(addr, &span);
         if (!*block)
             mappings_span(addr, &span);
         pages_keep(addr, span.start, span.end, out, *block);
@@ -80,6 +85,8 @@ void objects_init(void)
     objtable_init();
     pages_init();
     ranges_init();
+    if (!(spool->flags & SPOOL_F_NO_HINTS))
+        ranges_remember();
     cells_init();
     lifetimes_init();
     sharing_find = object_at;

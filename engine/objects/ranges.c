@@ -22,9 +22,17 @@ _Static_assert(sizeof(struct node) == 40, "one for each live block");
 
 static struct {
     struct node *piece[PIECES];
-    u32 used; // nodes; the first is unused
-    u32 free; // list by `left`
+    u32 used;    // nodes; the first is unused
+    u32 free[2]; // lists by `left`: of nodes of set 0, of others
 } nodes;
+
+// The nodes of set 0 that were found last, by address: most of those that are looked for are among
+// them. What is found is compared: a free node has no addresses, and a node of set 0 is no other
+// set's later.
+#define FOUND_CELL 6u // log2 of bytes
+#define FOUND_LAST 0x10000u
+
+static u32 *found_last; // NULL: none are kept
 
 static struct node *node_at(u32 i)
 {
@@ -39,12 +47,12 @@ static u32 node_rank(u32 i)
 }
 
 // 0: there are too many.
-static u32 node_new(u64 start, u64 end, u64 born, u32 object, u32 who)
+static u32 node_new(const struct ranges *r, u64 start, u64 end, u64 born, u32 object, u32 who)
 {
-    u32 i = nodes.free;
+    u32 *free = &nodes.free[r->set != 0], i = *free;
 
     if (i) {
-        nodes.free = node_at(i)->left;
+        *free = node_at(i)->left;
     } else {
         i = nodes.used;
         if (i >> PIECE_BITS >= PIECES)
@@ -57,10 +65,34 @@ static u32 node_new(u64 start, u64 end, u64 born, u32 object, u32 who)
     return i;
 }
 
-static void node_free(u32 i)
+static void node_free(const struct ranges *r, u32 i)
 {
-    node_at(i)->left = nodes.free;
-    nodes.free = i;
+    u32 *free = &nodes.free[r->set != 0];
+
+    node_at(i)->end = 0;
+    node_at(i)->left = *free;
+    *free = i;
+}
+
+static u32 *found_at(u64 addr)
+{
+    return &found_last[(addr >> FOUND_CELL ^ addr >> 23) % FOUND_LAST];
+}
+
+static void keep(const struct ranges *r, u32 i, u64 addr)
+{
+    if (found_last && !r->set)
+        *found_at(addr) = i;
+}
+
+// 0: not known.
+static u32 kept(const struct ranges *r, u64 addr)
+{
+    u32 i = found_last && !r->set ? *found_at(addr) : 0;
+
+    if (!i || i >= nodes.used || node_at(i)->start > addr || node_at(i)->end <= addr)
+        return 0;
+    return i;
 }
 
 // ---- What is gone ----
@@ -214,8 +246,10 @@ static void merge(u32 a, u32 b, u32 *to)
 // The last one that starts at or below addr.
 static u32 below(const struct ranges *r, u64 addr)
 {
-    u32 found = 0, steps = 0;
+    u32 found = kept(r, addr), steps = 0;
 
+    if (found)
+        return found;
     for (u32 t = r->root; t && t < nodes.used && steps < STEPS; steps++) {
         if (node_at(t)->start <= addr) {
             found = t;
@@ -224,6 +258,8 @@ static u32 below(const struct ranges *r, u64 addr)
             t = node_at(t)->left;
         }
     }
+    if (found && node_at(found)->end > addr)
+        keep(r, found, addr);
     return found;
 }
 
@@ -248,7 +284,7 @@ static void drop(struct ranges *r, u32 t, u64 end, u64 now)
             continue;
         }
         gone_add(r, n, n->start, n->end < end ? n->end : end, now);
-        node_free(t);
+        node_free(r, t);
         t = right;
     }
 }
@@ -273,14 +309,15 @@ static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 
         say_cut(r, n);
         gone_add(r, n, start, n->end < end ? n->end : end, now);
         if (n->end > end)
-            merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
+            merge(node_new(r, end, n->end, n->born, n->object, n->who | RANGES_PART), *after,
+                  after);
         n->end = start;
     }
     last = last_of(middle);
     n = last ? node_at(last) : NULL;
     if (n && n->end > end) {
         say_cut(r, n);
-        merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
+        merge(node_new(r, end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
     }
     drop(r, middle, end, now);
 }
@@ -293,18 +330,43 @@ void ranges_init(void)
     gone.bucket = heap_pages(BUCKETS * sizeof(*gone.bucket));
 }
 
+void ranges_remember(void)
+{
+    found_last = heap_pages(FOUND_LAST * sizeof(*found_last));
+}
+
 // The usual cases: nothing is at the new range; a whole range is cleared.
 
-static void insert(struct ranges *r, u32 i)
+// Inserts node i if nothing is at its range. One way down for both: its place is above the first
+// node on it that has a lower rank.
+static bool insert(struct ranges *r, u32 i)
 {
-    u64 start = node_at(i)->start;
-    u32 *at = &r->root, below_it;
+    u64 start = node_at(i)->start, end = node_at(i)->end;
+    u32 *at = &r->root, *place = NULL, before = 0, below_it;
 
-    while (*at && node_rank(*at) >= node_rank(i))
-        at = node_at(*at)->start < start ? &node_at(*at)->right : &node_at(*at)->left;
-    below_it = *at;
-    *at = i;
+    if (kept(r, start) || kept(r, end - 1))
+        return false;
+    for (u32 rank = node_rank(i); *at;) {
+        u32 t = *at;
+
+        if (!place && node_rank(t) < rank)
+            place = at;
+        if (node_at(t)->start < end) {
+            before = t;
+            at = &node_at(t)->right;
+        } else {
+            at = &node_at(t)->left;
+        }
+    }
+    if (before && node_at(before)->end > start)
+        return false;
+    if (!place)
+        place = at;
+    below_it = *place;
+    *place = i;
     split(below_it, start, &node_at(i)->left, &node_at(i)->right);
+    keep(r, i, start);
+    return true;
 }
 
 static bool take_whole(struct ranges *r, u64 start, u64 end, u64 now)
@@ -318,13 +380,13 @@ static bool take_whole(struct ranges *r, u64 start, u64 end, u64 now)
         at = node_at(*at)->start < start ? &node_at(*at)->right : &node_at(*at)->left;
     merge(n->left, n->right, at);
     gone_add(r, n, start, end, now);
-    node_free(i);
+    node_free(r, i);
     return true;
 }
 
 void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 who)
 {
-    u32 before, after, last;
+    u32 before, after, i;
 
     if (start >= end)
         return;
@@ -332,15 +394,11 @@ void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 w
         pages_changed(start, end, now);
     if ((end - 1) / RANGES_LINE - start / RANGES_LINE >= RANGES_LINES)
         who |= RANGES_LARGE;
-    last = below(r, end - 1);
-    if (!last || node_at(last)->end <= start) {
-        before = node_new(start, end, now, object, who);
-        if (before)
-            insert(r, before);
+    i = node_new(r, start, end, now, object, who);
+    if (i && insert(r, i))
         return;
-    }
     cut(r, start, end, now, &before, &after);
-    merge(before, node_new(start, end, now, object, who), &before);
+    merge(before, i, &before);
     merge(before, after, &r->root);
 }
 

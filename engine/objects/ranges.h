@@ -59,6 +59,8 @@ static inline void ranges_narrow(struct ranges_span *s, u64 start, u64 end)
 
 // Once, before all others.
 void ranges_init(void);
+// After it: look-ups begin with what was found last. No answer depends on it.
+void ranges_remember(void);
 // [start, end) is this object from `now` on, and nothing else; no object from then on. `who` made
 // it: a number of a thread, or RANGES_NOBODY; with RANGES_PART if that is so.
 void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 who);

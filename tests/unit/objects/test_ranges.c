@@ -69,6 +69,34 @@ static void every_time(void **state)
     }
 }
 
+// As every_time(), of set 0, of which what was found last is kept; another set gets and gives nodes
+// meanwhile, and has other objects at the same addresses.
+static void remembered(void **state)
+{
+    static const u64 units[] = { 1, 48, 4096 };
+    static struct ranges r, other = { .set = 24, .forgets = true };
+
+    (void)state;
+    base += 2000;
+    ranges_remember();
+    for (u32 u = 0; u < ARRAY_SIZE(units); u++) {
+        ranges_clear(&r, 0, 1ul << 40, base);
+        memset(at_time[0], 0, sizeof(at_time[0]));
+        for (u32 now = 1; now <= TIMES; now++) {
+            u64 at = below(CELLS) * units[u];
+
+            change(&r, units[u], now);
+            if (now % 2)
+                ranges_clear(&other, 0, 1ul << 40, 0);
+            ranges_put(&other, at, at + 3 * units[u], 99999, 0, 7);
+            agree(&r, units[u], now);
+            if (now % 40 == 0)
+                agree(&r, units[u], now - below(40));
+        }
+        base += TIMES + 1;
+    }
+}
+
 // The present range, and the gap, around an address.
 static void spans(void **state)
 {
@@ -179,8 +207,11 @@ static void forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_time), cmocka_unit_test(of_others),
-        cmocka_unit_test(cut),        cmocka_unit_test(spans),
+        cmocka_unit_test(every_time),
+        cmocka_unit_test(of_others),
+        cmocka_unit_test(cut),
+        cmocka_unit_test(spans),
+        cmocka_unit_test(remembered),
         cmocka_unit_test(forgotten), // last: it forgets the others' past
     };
 
