@@ -18,6 +18,7 @@
 #include "engine/objects/many.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
+#include "engine/objects/pages.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
@@ -485,8 +486,10 @@ static void simulate_data(struct thread *t, struct pending *w, struct pending *e
         u32 n = 0;
 
         for (; n < MANY_MISSES && w < end; w++) {
-            if (w + AHEAD < end)
-                own_ahead(w[AHEAD].addr);
+            if (w + MANY_MISSES < end) {
+                own_ahead(w[MANY_MISSES].addr);
+                pages_ahead(w[MANY_MISSES].addr);
+            }
             if (w->size == LL_DONE)
                 continue;
             if (w->size != LL_HIT && w->size != LL_MISSED)

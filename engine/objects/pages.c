@@ -4,7 +4,7 @@
 
 #include "engine/base/heap.h"
 
-#define ENTRIES 4096u
+#define ENTRIES 16384u
 #define MANY    64u // pages of a change that are forgotten one by one
 
 enum state { PAGE_UNKNOWN, PAGE_SEVERAL, PAGE_OBJECT, PAGE_BLOCK };
@@ -57,6 +57,11 @@ void pages_changed(u64 start, u64 end, u64 now)
 static bool is_known(const struct entry *e, u64 page)
 {
     return e->page == page && e->changes == pages.changes && e->state != PAGE_UNKNOWN;
+}
+
+void pages_ahead(u64 addr)
+{
+    __builtin_prefetch(page_entry(addr / PAGE_SIZE));
 }
 
 bool pages_find(u64 addr, u64 at, struct found *out, bool *block)

@@ -11,6 +11,8 @@
 void pages_init(void);
 // What is at [start, end) changes now.
 void pages_changed(u64 start, u64 end, u64 now);
+// Begins to load what pages_find() needs. @signal-safe
+void pages_ahead(u64 addr);
 // What is at addr at a time (without `who`), and whether it is a block.
 // False: it is not known. @signal-safe
 bool pages_find(u64 addr, u64 at, struct found *out, bool *block);

@@ -31,6 +31,7 @@ static struct {
 // set's later.
 #define FOUND_CELL 6u // log2 of bytes
 #define FOUND_LAST 0x10000u
+#define FOUND_MANY 1024u // nodes; of fewer, all on a way down are in the host's caches
 
 static u32 *found_last; // NULL: none are kept
 
@@ -81,14 +82,14 @@ static u32 *found_at(u64 addr)
 
 static void keep(const struct ranges *r, u32 i, u64 addr)
 {
-    if (found_last && !r->set)
+    if (found_last && !r->set && nodes.used >= FOUND_MANY)
         *found_at(addr) = i;
 }
 
 // 0: not known.
 static u32 kept(const struct ranges *r, u64 addr)
 {
-    u32 i = found_last && !r->set ? *found_at(addr) : 0;
+    u32 i = found_last && !r->set && nodes.used >= FOUND_MANY ? *found_at(addr) : 0;
 
     if (!i || i >= nodes.used || node_at(i)->start > addr || node_at(i)->end <= addr)
         return 0;

@@ -8,6 +8,7 @@
 #include "engine/objects/mappings.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
+#include "engine/objects/pages.h"
 #include "engine/objects/pools.h"
 #include "tests/unit/objects/lineuse_none.h"
 #include "tests/unit/objects/sharing_none.h"
@@ -42,6 +43,11 @@ void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
 {
     (void)t, (void)addr, (void)counter, (void)l2, (void)ll;
     fail();
+}
+
+void pages_ahead(u64 addr)
+{
+    (void)addr;
 }
 
 static bool may_have_many; // whether many_missed() may be called

@@ -75,10 +75,13 @@ static void remembered(void **state)
 {
     static const u64 units[] = { 1, 48, 4096 };
     static struct ranges r, other = { .set = 24, .forgets = true };
+    static struct ranges many = { .set = 25, .forgets = true };
 
     (void)state;
     base += 2000;
     ranges_remember();
+    for (u64 i = 0; i < 1024; i++) // of fewer ranges in all none are kept
+        ranges_put(&many, i, i + 1, 1, 0, 7);
     for (u32 u = 0; u < ARRAY_SIZE(units); u++) {
         ranges_clear(&r, 0, 1ul << 40, base);
         memset(at_time[0], 0, sizeof(at_time[0]));
@@ -207,11 +210,8 @@ static void forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_time),
-        cmocka_unit_test(of_others),
-        cmocka_unit_test(cut),
-        cmocka_unit_test(spans),
-        cmocka_unit_test(remembered),
+        cmocka_unit_test(every_time), cmocka_unit_test(of_others),  cmocka_unit_test(cut),
+        cmocka_unit_test(spans),      cmocka_unit_test(remembered),
         cmocka_unit_test(forgotten), // last: it forgets the others' past
     };
 
