@@ -23,7 +23,7 @@
 #include "share/moduli.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 18u
+#define SPOOL_VERSION 19u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -40,10 +40,10 @@
 #define SPOOL_EDGES_MAX   2396745u
 #define SPOOL_THREADS_OFF \
     UINT64_C(0x40000000) // counters: one area of SPOOL_THREAD_SIZE for each thread slot
-#define SPOOL_THREAD_SIZE  UINT64_C(0x8000000)
+#define SPOOL_THREAD_SIZE  UINT64_C(0x10000000)
 #define SPOOL_COUNTERS_MAX (SPOOL_THREAD_SIZE / 8) // uint64_t counters in a thread slot
 // Slots whose counters are there; those of further slots are at SPOOL_FAR_OFF.
-#define SPOOL_THREADS_FIXED 2400u
+#define SPOOL_THREADS_FIXED 1120u
 #define SPOOL_THREADS_MAX   33120u // the kernel has 32,768 threads unless it is told otherwise
 // After the near slots, with --data=yes: struct spool_data_object[], struct spool_data_count[], the
 // names of objects, struct spool_data_flow[], struct spool_data_cell[] and struct
@@ -80,7 +80,7 @@
 // Of each further slot, at the end of the file (the file is so large only with further slots): its
 // counters, then its open calls. Its memory has the same order, after the thread area.
 #define SPOOL_FAR_OFF   UINT64_C(0x10000000000)
-#define SPOOL_FAR_SIZE  UINT64_C(0xc000000)
+#define SPOOL_FAR_SIZE  UINT64_C(0x14000000)
 #define SPOOL_FAR_STACK SPOOL_THREAD_SIZE
 
 // Offset of a slot's counters in the file.

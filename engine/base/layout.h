@@ -16,12 +16,12 @@
 #define SPOOLER_BASE       0x7ed100000000 // the spool's records
 #define DATA_BASE          0x7ed180000000 // objects of the data and their misses, of the spool
 #define THREAD_AREA_BASE   0x7ed200000000 // SPOOL_THREADS_FIXED areas (thread.h)
-#define THREAD_AREA_STRIDE 0xa000000
+#define THREAD_AREA_STRIDE 0x12000000
 // Further areas are at free addresses that are chosen on demand (spool/slotmem.h), with the
 // thread's open calls after its counters, at a multiple of SPOOL_STACK_SIZE.
 #define THREAD_FAR_TOP     0x7a0000000000
-#define THREAD_FAR_STRIDE  0x10000000
-#define THREAD_FAR_CALLS   0xc000000
+#define THREAD_FAR_STRIDE  0x20000000
+#define THREAD_FAR_CALLS   0x14000000
 #define TA_COUNTERS        0x2000000 // in each area: SPOOL_THREAD_SIZE bytes of the spool
 
 // With --reproducible=yes all mappings of the client are here, not where the kernel chooses: below

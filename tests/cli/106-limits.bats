@@ -86,6 +86,6 @@ is too low; \`ulimit -n 64\` is enough"
     limited '-f 100' run -q -o new true
     [ "$status" = 2 ]
     same "$messages" "quern: $PWD/quern.spool.PID: the hard limit on the size of files (ulimit -f) is \
-100 KiB, the spool has 1179648 KiB (sparse); only root can raise it"
+100 KiB, the spool has 1310720 KiB (sparse); only root can raise it"
     [ -z "$(ls | grep spool)" ]
 }

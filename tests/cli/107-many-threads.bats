@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# `quern run` of 2,500 threads that are all there at once: more than the 2,400 whose memory has a
+# `quern run` of 2,500 threads that are all there at once: more than the 1,120 whose memory has a
 # place of its own from the beginning, so that rows of further places are used.
 
 load run

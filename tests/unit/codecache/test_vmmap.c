@@ -440,10 +440,10 @@ static void test_engine(void **state)
     slotmem_row[0] = 0x600000000000;
     slotmem_row[1] = 0x500000000000;
     slotmem_rows = 2;
-    assert_engine(0, ~0ul, 0x500000000000, 0x501000000000);
-    assert_engine(0x501000000000, ~0ul, 0x600000000000, 0x601000000000);
-    assert_engine(0x601000000000 - 1, ~0ul, 0x600000000000, 0x601000000000);
-    assert_engine(0x601000000000, ~0ul, CACHE, CACHE + 0x1000000);
+    assert_engine(0, ~0ul, 0x500000000000, 0x502000000000);
+    assert_engine(0x502000000000, ~0ul, 0x600000000000, 0x602000000000);
+    assert_engine(0x602000000000 - 1, ~0ul, 0x600000000000, 0x602000000000);
+    assert_engine(0x602000000000, ~0ul, CACHE, CACHE + 0x1000000);
     assert_int_equal(vmmap_gap(0x1000, 0x600000800000), 0x600000000000 - 0x1000);
     slotmem_rows = 0;
     cache = AREAS + 0x10000000;
@@ -451,12 +451,12 @@ static void test_engine(void **state)
     assert_engine(AREAS, ~0ul, cache, cache + 0x1000000);
 }
 
-// The kernel places what fits between the reserved space (2400 thread areas and 1 GiB, or half of
+// The kernel places what fits between the reserved space (1120 thread areas and 1 GiB, or half of
 // what there is) and the code cache or the lowest mapping above it; else what fits between two
 // mappings higher up.
 static void test_room(void **state)
 {
-    u64 reserved = THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE + 0x40000000, half;
+    u64 reserved = THREAD_AREA_BASE + 1120ul * THREAD_AREA_STRIDE + 0x40000000, half;
 
     (void)state;
     assert_true(vmmap_has_room(1ul << 46)); // the kernel does not begin above the engine

@@ -238,7 +238,7 @@ static void all_counters(void)
     for (u32 i = 0; i < 4; i++)
         CHECK(counter_in(path, slots[i], 0x60000) == i + 1);
     CHECK(spooler_counters((u32)(SPOOL_COUNTERS_MAX - 0x60001)) == 0x60001);
-    CHECK(spool->counters_used == SPOOL_COUNTERS_MAX && spooler_counters_mapped == 0x8000000);
+    CHECK(spool->counters_used == SPOOL_COUNTERS_MAX && spooler_counters_mapped == 0x10000000);
     counters(130)[SPOOL_COUNTERS_MAX - 1] = 9;
     CHECK(counter_in(path, 130, SPOOL_COUNTERS_MAX - 1) == 9);
     spool->block_count = 17;

@@ -10,7 +10,7 @@
 
 #include "engine/spool/slotmem.h"
 
-#define NEAR 2400u
+#define NEAR 1120u
 #define GIB  (1ul << 30)
 
 static u64 room; // what there is
@@ -41,50 +41,50 @@ static void assert_slot(u64 addr, u32 slot, u64 offset)
         assert_int_equal(o, offset);
 }
 
-// 160 MiB for each, from the start of the range.
+// 288 MiB for each, from the start of the range.
 static void test_llfork(void **state)
 {
     (void)state;
     assert_int_equal(slotmem_count(), NEAR);
     assert_int_equal(slotmem_area(0), 0x7ed200000000);
-    assert_int_equal(slotmem_area(2399), 0x7ed200000000 + 2399 * 160ul * 1024 * 1024);
+    assert_int_equal(slotmem_area(1119), 0x7ed200000000 + 1119 * 288ul * 1024 * 1024);
     assert_int_equal((u64)slotmem_counters(3), slotmem_area(3) + 0x2000000);
     assert_int_equal(slotmem_calls(0), 0x7ea810000000);
     assert_int_equal(slotmem_calls(7), 0x7ea810000000 + 7 * GIB);
     assert_int_equal(slotmem_calls(9), 0x7ea810000000 + 8 * GIB + GIB / 16);
-    assert_int_equal(slotmem_calls(SPOOL_THREADS_MAX), 0x7ea810000000 + 8 * GIB + 2392 * GIB / 16);
+    assert_int_equal(slotmem_calls(SPOOL_THREADS_MAX), 0x7ea810000000 + 8 * GIB + 1112 * GIB / 16);
     assert_slot(0x7ed200000000 - 1, SPOOL_THREADS_MAX, 0);
     assert_slot(0x7ed200000000, 0, 0);
-    assert_slot(slotmem_area(1) - 1, 0, 160 * 1024 * 1024 - 1);
-    assert_slot(slotmem_area(2399) + 5, 2399, 5);
-    assert_slot(slotmem_area(2399) + 160 * 1024 * 1024, SPOOL_THREADS_MAX, 0);
+    assert_slot(slotmem_area(1) - 1, 0, 288 * 1024 * 1024 - 1);
+    assert_slot(slotmem_area(1119) + 5, 1119, 5);
+    assert_slot(slotmem_area(1119) + 288 * 1024 * 1024, SPOOL_THREADS_MAX, 0);
 }
 
-// Rows of 256 slots, a quarter of a GiB each, aligned to that size, in the free space.
+// Rows of 256 slots, half a GiB each, aligned to that size, in the free space.
 static void test_far(void **state)
 {
     (void)state;
     room = 0x600000001000;
     assert_true(slotmem_more(NEAR));
-    assert_int_equal(asked_bytes, 64 * GIB + GIB / 4);
+    assert_int_equal(asked_bytes, 128 * GIB + GIB / 2);
     assert_int_equal(asked_top, 0x7a0000000000);
     assert_int_equal(slotmem_count(), NEAR + 256);
-    assert_int_equal(slotmem_area(NEAR), 0x600010000000);
-    assert_int_equal(slotmem_area(NEAR + 255), 0x600010000000 + 255 * GIB / 4);
+    assert_int_equal(slotmem_area(NEAR), 0x600020000000);
+    assert_int_equal(slotmem_area(NEAR + 255), 0x600020000000 + 255 * GIB / 2);
     assert_int_equal((u64)slotmem_counters(NEAR + 1), slotmem_area(NEAR + 1) + 0x2000000);
-    assert_int_equal(slotmem_calls(NEAR + 1), slotmem_area(NEAR + 1) + 0xc000000);
-    assert_slot(0x600010000000 - 1, SPOOL_THREADS_MAX, 0);
-    assert_slot(0x600010000000, NEAR, 0);
-    assert_slot(slotmem_calls(NEAR + 255) + 7, NEAR + 255, 0xc000007);
-    assert_slot(0x600010000000 + 64 * GIB, SPOOL_THREADS_MAX, 0);
+    assert_int_equal(slotmem_calls(NEAR + 1), slotmem_area(NEAR + 1) + 0x14000000);
+    assert_slot(0x600020000000 - 1, SPOOL_THREADS_MAX, 0);
+    assert_slot(0x600020000000, NEAR, 0);
+    assert_slot(slotmem_calls(NEAR + 255) + 7, NEAR + 255, 0x14000007);
+    assert_slot(0x600020000000 + 128 * GIB, SPOOL_THREADS_MAX, 0);
     room = 0x500000000000;
     assert_true(slotmem_more(NEAR + 256));
     assert_int_equal(slotmem_area(NEAR + 256), 0x500000000000);
     assert_slot(0x500000000000, NEAR + 256, 0);
-    assert_slot(0x600010000000, NEAR, 0); // where it was
+    assert_slot(0x600020000000, NEAR, 0); // where it was
 }
 
-// Another thread has added a row since `count` was read; there is no space; there are 120 rows.
+// Another thread has added a row since `count` was read; there is no space; there are 125 rows.
 static void test_no_more(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void test_no_more(void **state)
     assert_true(slotmem_more(NEAR));
     assert_true(slotmem_more(NEAR));
     assert_int_equal(slotmem_count(), NEAR + 256);
-    for (u32 i = 1; i < 120; i++)
+    for (u32 i = 1; i < 125; i++)
         assert_true(slotmem_more(NEAR + i * 256));
     assert_int_equal(slotmem_count(), SPOOL_THREADS_MAX);
     assert_false(slotmem_more(SPOOL_THREADS_MAX));
@@ -103,17 +103,17 @@ static void test_no_more(void **state)
     assert_false(slotmem_more(NEAR));
 }
 
-// The same in the file: after everything else, 192 MiB for each.
+// The same in the file: after everything else, 320 MiB for each.
 static void test_file(void **state)
 {
     (void)state;
     assert_int_equal(spool_counters_at(0), GIB);
-    assert_int_equal(spool_counters_at(2399), GIB + 2399 * GIB / 8);
+    assert_int_equal(spool_counters_at(1119), GIB + 1119 * GIB / 4);
     assert_true(spool_counters_at(NEAR) > SPOOL_HELD_OFF + SPOOL_HELD_TABLE);
     assert_int_equal(spool_counters_at(NEAR), 1024 * GIB);
-    assert_int_equal(spool_counters_at(NEAR + 2), 1024 * GIB + 384 * 1024 * 1024);
+    assert_int_equal(spool_counters_at(NEAR + 2), 1024 * GIB + 640 * 1024 * 1024);
     assert_int_equal(SPOOL_STACKS_OFF + spool_stack_at(NEAR + 2),
-                     spool_counters_at(NEAR + 2) + GIB / 8);
+                     spool_counters_at(NEAR + 2) + GIB / 4);
     assert_int_equal(spool_stack_size(NEAR), GIB / 16);
     assert_int_equal(SPOOL_STACKS_OFF + spool_stack_at(SPOOL_THREADS_MAX) + GIB / 16,
                      SPOOL_HELD_OFF);
@@ -122,7 +122,7 @@ static void test_file(void **state)
 // Offset of an address from the start of its slot's calls, wherever the row is.
 static void test_offset(void **state)
 {
-    static const u32 slots[] = { 0, 7, 8, 2399, NEAR, NEAR + 255, SPOOL_THREADS_MAX };
+    static const u32 slots[] = { 0, 7, 8, 1119, NEAR, NEAR + 255, SPOOL_THREADS_MAX };
 
     (void)state;
     room = 0x600000000000;

@@ -617,7 +617,7 @@ static void stacks(void **state)
                   { 7, 7ul << 30, 1ul << 30 },
                   { 8, 8ul << 30, 64ul << 20 },
                   { 9, (8ul << 30) + (64ul << 20), 64ul << 20 },
-                  { SPOOL_THREADS_MAX, (8ul << 30) + 2392 * (64ul << 20), 64ul << 20 } };
+                  { SPOOL_THREADS_MAX, (8ul << 30) + 1112 * (64ul << 20), 64ul << 20 } };
 
     int ends[2];
 
@@ -641,7 +641,7 @@ static void stacks(void **state)
     }
     close(ends[0]);
     close(ends[1]);
-    assert_int_equal(SPOOL_STACKS_SIZE, (8ul << 30) + 2393 * (64ul << 20));
+    assert_int_equal(SPOOL_STACKS_SIZE, (8ul << 30) + 1113 * (64ul << 20));
 }
 
 // The area of strings is full except for four bytes: a copy that needs more fails.

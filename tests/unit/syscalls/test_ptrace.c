@@ -33,7 +33,7 @@
 #define REGS    27
 #define GS_BASE 22
 
-#define FAR     0x600010000000ul // an area of a slot beyond the first ones
+#define FAR (THREAD_FAR_TOP - 3ul * THREAD_FAR_STRIDE)
 #define R15     0 // index in struct user_regs_struct
 #define CLIENT  0x123456789000ul
 
@@ -247,7 +247,7 @@ static void test_not_ours(void **state)
     stop(NULL);
     // No block: below the areas, above them, between two, and no base at all
     static const u64 bases[] = { 0, THREAD_AREA_BASE - THREAD_AREA_STRIDE, THREAD_AREA_BASE + 4096,
-                                 THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE };
+                                 THREAD_AREA_BASE + 1120ul * THREAD_AREA_STRIDE };
     for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
         start(bases[i]);
         assert_false(call(PEEKUSER, GS_BASE * 8, (u64)&word));
@@ -256,7 +256,7 @@ static void test_not_ours(void **state)
     }
     // The first and the last are.
     static const u64 blocks[] = { THREAD_AREA_BASE,
-                                  THREAD_AREA_BASE + 2399ul * THREAD_AREA_STRIDE };
+                                  THREAD_AREA_BASE + 1119ul * THREAD_AREA_STRIDE };
     for (size_t i = 0; i < 2; i++) {
         start(blocks[i]);
         assert_true(call(PEEKUSER, GS_BASE * 8, (u64)&word));

@@ -438,25 +438,25 @@ static u64 room(u64 len, u64 top)
     return top - (100ul << 30);
 }
 
-// How many of the first 2400 slots have no thread because something of this process is mapped
+// How many of the first 1120 slots have no thread because something of this process is mapped
 // there: slot 3, by test_taken(), and one time in 25 a library, whose place is random.
 static u32 occupied(void)
 {
-    static bool used[2400];
+    static bool used[1120];
     FILE *f = fopen("/proc/self/maps", "r");
     char line[512];
     u32 slot = 0, n = 0;
 
     while (threads_next_live(&slot)) {
-        if (slot <= 2400)
+        if (slot <= 1120)
             used[slot - 1] = true;
     }
-    used[2398] = true; // the second counters
+    used[1118] = true; // the second counters
     while (f && fgets(line, sizeof(line), f)) {
         char *rest;
         u64 start = strtoul(line, &rest, 16), end = strtoul(rest + 1, NULL, 16);
 
-        for (u32 i = 0; i < 2400; i++) {
+        for (u32 i = 0; i < 1120; i++) {
             u64 area = THREAD_AREA_BASE + i * (u64)THREAD_AREA_STRIDE;
 
             if (!used[i] && start < area + TA_COUNTERS && end > area) {
@@ -470,36 +470,36 @@ static u32 occupied(void)
     return n;
 }
 
-// After the first 2400 slots there are those of one row, and then -- nothing more is asked for here
+// After the first 1120 slots there are those of one row, and then -- nothing more is asked for here
 // -- no further thread. Only the first ones provide a second set of counters.
 static void far(void)
 {
     struct thread *t, *first;
     u64 offset;
 
-    many(2397, &t);
-    threads_more_counters(t); // 2398
-    if ((u64)t->misses != (u64)thread_at_slot(2398) + TA_COUNTERS)
+    many(1117, &t);
+    threads_more_counters(t); // 1118
+    if ((u64)t->misses != (u64)thread_at_slot(1118) + TA_COUNTERS)
         sys_exit_group(1);
-    many(2399, &t);
+    many(1119, &t);
     threads_more_counters(t);
     if (t->misses != t->counters || threads_new(NULL))
         sys_exit_group(2);
     slotmem_find = room;
-    many(2400, &first);
+    many(1120, &first);
     if ((u64)first < THREAD_FAR_TOP - (100ul << 30) || (u64)first >= THREAD_FAR_TOP)
         sys_exit_group(3);
     threads_more_counters(first);
-    many(2655, &t);
-    if (first->misses != first->counters || (u64)t != (u64)first + 255 * (256ul << 20))
+    many(1375, &t);
+    if (first->misses != first->counters || (u64)t != (u64)first + 255 * (512ul << 20))
         sys_exit_group(4);
-    if (slotmem_slot_of((u64)t->counters, &offset) != 2655 || offset != TA_COUNTERS ||
+    if (slotmem_slot_of((u64)t->counters, &offset) != 1375 || offset != TA_COUNTERS ||
         threads_of_address((u64)t + 77) != t || threads_of_address((u64)t->counters))
         sys_exit_group(5);
-    if (threads_area_end() != THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE)
+    if (threads_area_end() != THREAD_AREA_BASE + 1120ul * THREAD_AREA_STRIDE)
         sys_exit_group(6);
     // Less the second counters.
-    if (header.threads_used != 2656 || threads_count() != 2655 - occupied())
+    if (header.threads_used != 1376 || threads_count() != 1375 - occupied())
         sys_exit_group(7);
     threads_free(first);
     if (threads_new(NULL) != first)
