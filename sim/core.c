@@ -845,8 +845,8 @@ static uint32_t until_place(struct core *c, uint32_t pc)
 // The target of the return, indirect jump or call before it is pc.
 static void reached(struct core *c, uint64_t pc)
 {
-    uint32_t cycles =
-        c->came == CORE_F_RETURN ? c->m->returns : until_place(c, (uint32_t)pc);
+    bool returned = c->came == CORE_F_RETURN;
+    uint32_t cycles = returned ? c->m->returns : until_place(c, (uint32_t)pc);
 
     c->came = 0;
     if (!cycles)
