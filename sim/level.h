@@ -24,63 +24,65 @@ enum sim_replacement {
     SIM_SRRIP,
 };
 
-// Of SIM_PLRU and SIM_SRRIP, whose state of a set is one word.
+// Of SIM_PLRU and SIM_SRRIP.
 #define SIM_LEVEL_WAYS 32u
 
-// Of a tag: the line was put in ahead of its use, and not used since.
+// Of a line that was replaced: it was put in ahead of its use, and not used since.
 #define SIM_LEVEL_MARK (UINT64_C(1) << 63)
 
-// tags[set * room + way]: 0 for an empty way, else the line's number plus one, and the mark.
-//
-// heads[set * head] are the words of a set by which a line is found, eight ways in each: of each
-// way a byte, 0 if it is empty, else one made of the line's number. The word behind them has the
-// bits of replacement: the order of use, four bits a way; the tree's node n at bit n (the root is
-// 1, the children of n are 2n and 2n + 1); or two for each way. A set's ways have room for whole
-// words.
-//
-// With SIM_LRU and more than SIM_LEVEL_ORDERED ways there are no heads: the ways are in order of
-// use, the latest first and the empty ones last; and one set of so many is `recent`, whose keys are
-// the tags without their marks; tags[slot] has the mark.
+// With SIM_LRU and more ways than these, and more than one set, a set's ways are a list.
 #define SIM_LEVEL_ORDERED 16u
 
+// How the lines of a level are kept.
+enum sim_level_kind {
+    // Each set has its tags side by side, and a state. These are for processors of today, with tags
+    // of 32 bits: room for so many, and of the tree as many ways.
+    SIM_LEVEL_TREE_8, // SIM_PLRU
+    SIM_LEVEL_TREE_16,
+    SIM_LEVEL_ORDER_8, // SIM_LRU
+    SIM_LEVEL_ORDER_16,
+    SIM_LEVEL_PREDICTIONS_16, // SIM_SRRIP
+    SIM_LEVEL_SETS,           // any other ways, tags of 32 or 64 bits
+    // Each set has its tags in order of use, the latest first and the empty ones last; the highest
+    // bit of a tag is the mark.
+    SIM_LEVEL_LIST,
+    SIM_LEVEL_TABLE, // one set of many ways: `recent`, whose keys are the tags
+};
+
+// A line's number is (quotient * odd + group) << low_bits | low: `group` and `low` are its set, the
+// quotient plus one is its tag. Sets are odd << low_bits. A tag of 0 is an empty way.
+//
+// Of the first kinds a set's state is one word if there are at most 16 ways and replacement needs
+// no more than 32 bits: these, 16 bits for the ways in use, 16 for those with a mark. Else two
+// words: the bits of replacement; 32 bits for the ways in use, 32 for the marks. The bits of
+// replacement: the order of use, four bits a way; the tree's node n at bit n (the root is 1, the
+// children of n are 2n and 2n + 1); or two for each way.
 struct sim_level {
-    uint64_t *tags, *heads;
-    uint64_t set_mask; // sets - 1 if their number is a power of two, else 0
+    void *tags; // at set * room + way, of 32 or 64 bits; of SIM_LEVEL_TABLE a slot's mark
+    uint64_t *state;
     uint32_t sets, assoc, line_shift;
-    uint32_t room, words, head; // words 0: no heads
+    uint32_t room, tag_bytes, words; // from set to set: tags, and words of state
+    uint32_t low_bits, odd;
+    uint64_t low_mask;
     enum sim_replacement replacement;
-    bool by_table; // it is `recent`
+    enum sim_level_kind kind;
+    uint32_t away[SIM_LEVEL_WAYS], path[SIM_LEVEL_WAYS]; // of a way: its nodes, and which are 1
     struct sim_recent recent;
 };
 
 // A valid geometry (sim_geometry_check_last) that r can have.
 bool sim_level_can(const struct sim_geometry *g, enum sim_replacement r);
 
-// Bytes of the storage; a multiple of 8.
-size_t sim_level_bytes(const struct sim_geometry *g, enum sim_replacement r);
+// Bytes of the storage, a multiple of 8, if no line's number reaches `lines` (UINT64_MAX: any).
+size_t sim_level_bytes(const struct sim_geometry *g, enum sim_replacement r, uint64_t lines);
 
-// An empty level in storage of sim_level_bytes() zeroed bytes, aligned to 8, the caller's.
+// An empty level in storage of sim_level_bytes() zeroed bytes, the caller's, aligned to 8, better
+// to a line of the host's cache.
 void sim_level_init_zeroed(struct sim_level *l, const struct sim_geometry *g,
-                           enum sim_replacement r, void *storage);
+                           enum sim_replacement r, uint64_t lines, void *storage);
 
-static inline uint64_t sim_level_set(const struct sim_level *l, uint64_t line)
-{
-    return l->set_mask || l->sets == 1 ? line & l->set_mask : line % l->sets;
-}
-
-// Begins to load what there is about a line into the host's cache; put: what sim_level_put() needs.
-static inline void sim_level_ahead(const struct sim_level *l, uint64_t line, bool put)
-{
-    uint64_t set = sim_level_set(l, line);
-    const uint64_t *ways = l->tags + set * l->room;
-
-    if (l->words)
-        __builtin_prefetch(l->heads + set * l->head, 1);
-    if (l->words && put)
-        return;
-    __builtin_prefetch(ways, 1);
-    __builtin_prefetch(ways + l->assoc - 1, 1);
-}
+// Begins to load what there is about a line into the host's cache.
+void sim_level_ahead(const struct sim_level *l, uint64_t line);
 
 enum sim_use {
     SIM_ABSENT, // nothing has changed
@@ -92,13 +94,13 @@ enum sim_use sim_level_use(struct sim_level *l, uint64_t line);
 // Whether the line is there. Changes nothing.
 bool sim_level_has(const struct sim_level *l, uint64_t line);
 
-// Puts in a line that is not there, as used last; mark: SIM_LEVEL_MARK or 0. Returns the tag of the
-// line that it replaced, with its mark; 0: none.
+// Puts in a line that is not there, as used last; mark: SIM_LEVEL_MARK or 0. Returns the number of
+// the line that it replaced, plus one, with its mark; 0: none.
 uint64_t sim_level_fill(struct sim_level *l, uint64_t line, uint64_t mark);
 
 // Uses a line or else puts it in, without a mark: *old is what it replaced, or 0.
 enum sim_use sim_level_refer(struct sim_level *l, uint64_t line, uint64_t *old);
-// The same for those who do not ask what it replaced: nothing waits for that in the host's memory.
+// The same for those who do not ask what it replaced.
 void sim_level_put(struct sim_level *l, uint64_t line);
 // Puts it in with a mark unless it is there. True: it was not, and *old is what it replaced.
 bool sim_level_load(struct sim_level *l, uint64_t line, uint64_t *old);
@@ -106,10 +108,10 @@ bool sim_level_load(struct sim_level *l, uint64_t line, uint64_t *old);
 // Takes the line out. True if it was there.
 bool sim_level_take(struct sim_level *l, uint64_t line);
 
-// The number of a tag's line.
-static inline uint64_t sim_level_line(uint64_t tag)
+// The number of a line that was replaced.
+static inline uint64_t sim_level_line(uint64_t old)
 {
-    return (tag & ~SIM_LEVEL_MARK) - 1;
+    return (old & ~SIM_LEVEL_MARK) - 1;
 }
 
 #endif

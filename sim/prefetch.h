@@ -21,7 +21,7 @@
 #include "sim/recent.h"
 
 #define SIM_STREAMS      32u
-#define SIM_STREAMS_WORDS 74u // of sim_recent_bytes()
+#define SIM_STREAMS_WORDS 82u // of sim_recent_bytes()
 #define SIM_STREAM_LINES 64u // of a page: 4 KiB with lines of 64 bytes
 #define SIM_BATCH_MAX    8u
 

@@ -23,9 +23,9 @@ void levels_clear(void);
 // A thread begins: empty levels. With --serialize-threads all threads have the same ones.
 void levels_thread_init(struct thread *t);
 
-// Begins to load what a reference to addr, counted at `counter`, will need into the host's cache.
+// Begins to load what a reference to addr will need into the host's cache.
 // @signal-safe
-void levels_ahead(const struct thread *t, u64 addr, u32 counter);
+void levels_ahead(const struct thread *t, u64 addr);
 
 // What the last reference that missed L1 has found: enum core_level and enum core_translation; and
 // the lines that were loaded ahead because of it, with where they were.
@@ -54,7 +54,8 @@ void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter);
 // later, by levels_finish() at the latest. Only if levels_can_wait(): not where misses are counted
 // by object, or without an L2. @signal-safe
 bool levels_can_wait(void);
-void levels_ref_later(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter);
+typedef void levels_one(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter);
+levels_one levels_ref_later;
 void levels_finish(struct thread *t);
 
 #endif

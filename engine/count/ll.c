@@ -15,6 +15,7 @@
 #include "engine/count/levels.h"
 #include "engine/count/llfork.h"
 #include "engine/count/vector.h"
+#include "engine/count/vectorlevels.h"
 #include "engine/objects/many.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
@@ -429,12 +430,16 @@ static void mark(struct pending *w, u32 as)
 // @holds(the first stripe's lock)
 static void simulate_levels(struct thread *t, struct pending *w, struct pending *end)
 {
-    void (*one)(struct thread *, u64, u32, bool, u32) =
-        levels_can_wait() ? levels_ref_later : levels_ref;
+    levels_one *known = vectorlevels_for(t), *one = known;
 
+    if (!one)
+        one = levels_can_wait() ? levels_ref_later : levels_ref;
     for (u32 size, bytes; w < end; w++) {
-        if (w + AHEAD < end)
-            levels_ahead(t, w[AHEAD].addr, w[AHEAD].counter);
+        if (w + AHEAD < end) {
+            __builtin_prefetch(t->misses + w[AHEAD].counter, 1);
+            if (!known)
+                levels_ahead(t, w[AHEAD].addr);
+        }
         size = w->size;
         if (size == LL_DONE)
             continue;

@@ -17,6 +17,13 @@
 
 #define NONE UINT64_MAX
 
+static bool small; // no line's number reaches above(): tags of 32 bits, else of 64
+
+static uint64_t above(uint32_t sets)
+{
+    return small ? UINT64_C(0xffffffff) * sets : UINT64_MAX;
+}
+
 static struct sim_level make(uint32_t sets, uint32_t assoc, enum sim_replacement r)
 {
     struct sim_geometry g = { sets * assoc * 64, assoc, 64 };
@@ -24,7 +31,9 @@ static struct sim_level make(uint32_t sets, uint32_t assoc, enum sim_replacement
 
     assert_int_equal(sim_geometry_check_last(&g), SIM_GEOMETRY_OK);
     assert_true(sim_level_can(&g, r));
-    sim_level_init_zeroed(&l, &g, r, calloc(1, sim_level_bytes(&g, r)));
+    sim_level_init_zeroed(&l, &g, r, above(sets), calloc(1, sim_level_bytes(&g, r, above(sets))));
+    if (r != SIM_LRU || assoc <= SIM_LEVEL_ORDERED)
+        assert_int_equal(l.tag_bytes, small ? 4 : 8);
     assert_int_equal(l.sets, sets);
     assert_int_equal(l.line_shift, 6);
     return l;
@@ -57,9 +66,15 @@ static void test_can(void **state)
     g.assoc = 32;
     assert_true(sim_level_can(&g, SIM_PLRU));
     assert_true(sim_level_can(&g, SIM_SRRIP));
-    assert_int_equal(sim_level_bytes(&g, SIM_LRU), 64 * 8);
-    // two sets of 32 ways: four words and one, of eight
-    assert_int_equal(sim_level_bytes(&g, SIM_PLRU), 64 * 8 + 2 * 64);
+    // two sets of 32 ways, each with two words of state
+    assert_int_equal(sim_level_bytes(&g, SIM_LRU, UINT64_MAX), 64 * 8);
+    assert_int_equal(sim_level_bytes(&g, SIM_PLRU, UINT64_MAX), 64 * 8 + 2 * 16);
+    assert_int_equal(sim_level_bytes(&g, SIM_PLRU, (UINT64_C(1) << 33) - 1), 64 * 8 + 2 * 16);
+    assert_int_equal(sim_level_bytes(&g, SIM_PLRU, (UINT64_C(1) << 33) - 2), 64 * 4 + 2 * 16);
+    // 64 sets of 12 ways, which have room for 16: a word of state each
+    g = (struct sim_geometry){ 64 * 12 * 64, 12, 64 };
+    assert_int_equal(sim_level_bytes(&g, SIM_SRRIP, UINT64_C(1) << 37), 64 * (16 * 4 + 8));
+    assert_int_equal(sim_level_bytes(&g, SIM_SRRIP, UINT64_MAX), 64 * (16 * 8 + 8));
 }
 
 static void test_lru(void **state)
@@ -73,12 +88,13 @@ static void test_lru(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct sim_level l = make(cases[i].sets, cases[i].assoc, SIM_LRU);
         struct sim_geometry g = { cases[i].sets * cases[i].assoc * 64, cases[i].assoc, 64 };
-        uint64_t s = i, lines = cases[i].sets * cases[i].assoc * 3 / 2 + 2;
+        uint64_t s = i, n_lines = cases[i].sets * cases[i].assoc * 3 / 2 + 2;
         struct sim_cache c;
 
         sim_cache_init(&c, &g, malloc(sim_cache_bytes(&g)));
         for (int n = 0; n < 20000; n++) {
-            uint64_t line = next_random(&s) % lines + (n % 7 ? 0 : UINT64_C(1) << 57);
+            uint64_t far = small ? above(cases[i].sets) - n_lines : UINT64_C(1) << 57;
+            uint64_t line = next_random(&s) % n_lines + (n % 7 ? 0 : far);
 
             assert_int_equal(refer(&l, line) != NONE, sim_cache_touch_last(&c, line << 6));
         }
@@ -279,10 +295,10 @@ static void test_steps(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct sim_level a = make(cases[i].sets, cases[i].assoc, cases[i].r);
         struct sim_level b = make(cases[i].sets, cases[i].assoc, cases[i].r);
-        uint64_t s = i, lines = cases[i].sets * cases[i].assoc * 3 / 2 + 2;
+        uint64_t s = i, n_lines = cases[i].sets * cases[i].assoc * 3 / 2 + 2;
 
         for (int n = 0; n < 20000; n++) {
-            uint64_t line = next_random(&s) % lines, old = 77, replaced = 0;
+            uint64_t line = next_random(&s) % n_lines, old = 77, replaced = 0;
             enum sim_use used;
 
             switch (next_random(&s) % 4) {
@@ -348,14 +364,59 @@ static void test_lru_take(void **state)
     }
 }
 
+// A tag that is larger by one than the one beside it must not look like it; and the smallest and
+// the largest lines that tags of 32 bits are for.
+static void test_neighbours(void **state)
+{
+    static const enum sim_replacement all[] = { SIM_LRU, SIM_PLRU, SIM_SRRIP };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        for (uint32_t assoc = 2; assoc <= 16; assoc *= 2) {
+            struct sim_level l = make(4, assoc, all[i]);
+            uint64_t last = (small ? above(4) - 1 : UINT64_C(1) << 58) / 4 * 4;
+
+            for (uint32_t way = 0; way < assoc; way++)
+                assert_int_equal(refer(&l, 4 * way), 0);
+            for (uint32_t n = 0; n < 2 * assoc; n++)
+                assert_int_equal(sim_level_has(&l, 4 * n), n < assoc);
+            assert_false(sim_level_has(&l, last));
+            assert_in_range(refer(&l, last), 1, 4 * assoc); // one of these
+            assert_true(sim_level_has(&l, last));
+            assert_false(sim_level_has(&l, last - 4));
+            for (uint32_t n = 1; n <= assoc; n++)
+                refer(&l, last - 4 * n);
+            assert_int_equal(sim_level_use(&l, last - 4), SIM_PRESENT);
+            assert_true(sim_level_take(&l, last - 4));
+            free(l.tags);
+        }
+}
+
+static int with_64_bits(void **state)
+{
+    (void)state;
+    small = false;
+    return 0;
+}
+
+static int with_32_bits(void **state)
+{
+    (void)state;
+    small = true;
+    return 0;
+}
+
+#define BOTH(test) \
+    cmocka_unit_test_setup(test, with_64_bits), cmocka_unit_test_setup(test, with_32_bits)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_can),          cmocka_unit_test(test_lru),
-        cmocka_unit_test(test_tree_by_hand), cmocka_unit_test(test_predictions_by_hand),
-        cmocka_unit_test(test_models),       cmocka_unit_test(test_take),
-        cmocka_unit_test(test_marks),        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_lru_take),
+        cmocka_unit_test(test_can), BOTH(test_lru),
+        BOTH(test_tree_by_hand),    BOTH(test_predictions_by_hand),
+        BOTH(test_models),          BOTH(test_take),
+        BOTH(test_marks),           BOTH(test_steps),
+        BOTH(test_lru_take),        BOTH(test_neighbours),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void test_by_hand(void **state)
     assert_int_equal(old, 0);
     assert_int_equal(sim_recent_put(&r, 10, &old), 2); // 10 9 8
     assert_int_equal(old, 7);
-    free(r.key);
+    free(r.slot);
 }
 
 static void test_one_slot(void **state)
@@ -64,7 +64,7 @@ static void test_one_slot(void **state)
     assert_int_equal(sim_recent_find(&r, 99), 1);
     assert_int_equal(sim_recent_put(&r, 7, &old), 0);
     assert_int_equal(old, 0);
-    free(r.key);
+    free(r.slot);
 }
 
 // The keys in order of use, and their slots.
@@ -138,7 +138,7 @@ static void test_model(void **state)
             // twice as many keys as slots; at times a key is taken out
             step(&r, &m, 1 + (seed >> 8) % (2 * sizes[k]), (seed >> 4) % 8 == 0);
         }
-        free(r.key);
+        free(r.slot);
     }
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// References to levels of processors of today, by vectors (vectorlevels.h). L2 and LL are of known
+// shapes, so that a reference is one piece of code: a call for each step, and whatever a step may
+// have to ask of a level, took half of the time.
+#include "engine/count/vectorlevels.h"
+
+#include "engine/count/levels_priv.h"
+
+#define SHAPES(name, l2, ll, power)                                                    \
+    static void vector_levels_##name(struct thread *t, u64 addr, u32 size, bool fetch, \
+                                     u32 counter)                                      \
+    {                                                                                  \
+        levels_reference(t, addr, size, fetch, counter, false,                         \
+                         (struct levels_shapes){ true, l2, ll, power });               \
+    }
+
+SHAPES(tree_8_16, SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true)
+SHAPES(tree_16_16, SIM_LEVEL_TREE_16, SIM_LEVEL_TREE_16, true)
+SHAPES(predictions_16_16, SIM_LEVEL_PREDICTIONS_16, SIM_LEVEL_PREDICTIONS_16, false)
+
+levels_one *vectorlevels_for(const struct thread *t)
+{
+    const struct sim_level *l2, *ll = &levels_all.ll;
+    static const struct {
+        enum sim_level_kind l2, ll;
+        bool power;
+        levels_one *one;
+    } known[] = {
+        { SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true, vector_levels_tree_8_16 },
+        { SIM_LEVEL_TREE_16, SIM_LEVEL_TREE_16, true, vector_levels_tree_16_16 },
+        { SIM_LEVEL_PREDICTIONS_16, SIM_LEVEL_PREDICTIONS_16, false,
+          vector_levels_predictions_16_16 },
+    };
+
+    if (!tb_config.vectors || !levels_can_wait())
+        return NULL;
+    l2 = &t->levels->l2;
+    for (u32 i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (l2->kind == known[i].l2 && ll->kind == known[i].ll &&
+            (!known[i].power || (l2->odd == 1 && ll->odd == 1)))
+            return known[i].one;
+    return NULL;
+}
