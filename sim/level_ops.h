@@ -198,13 +198,19 @@ struct sim_set {
     uint32_t used, marks;
 };
 
+// In memory, if it has one word.
+struct sim_set_word {
+    uint32_t bits;
+    uint16_t used, marks;
+} __attribute__((may_alias));
+
 SIM_LEVEL_OP struct sim_set sim_set_of(const struct sim_level *l, uint64_t set, struct sim_shape s)
 {
     const uint64_t *at = l->state + set * s.words;
+    const struct sim_set_word *one = (const struct sim_set_word *)at;
 
     if (s.words == 1)
-        return (struct sim_set){ (uint32_t)*at, *at >> 32 & 0xffff,
-                                 s.marks ? (uint32_t)(*at >> 48) : 0 };
+        return (struct sim_set){ one->bits, one->used, s.marks ? one->marks : 0 };
     return (struct sim_set){ at[0], (uint32_t)at[1], (uint32_t)(at[1] >> 32) };
 }
 
@@ -212,9 +218,13 @@ SIM_LEVEL_OP void sim_set_keep(const struct sim_level *l, uint64_t set, const st
                                struct sim_shape s)
 {
     uint64_t *at = l->state + set * s.words;
+    struct sim_set_word *one = (struct sim_set_word *)at;
 
     if (s.words == 1) {
-        *at = t->bits | (uint64_t)t->used << 32 | (uint64_t)t->marks << 48;
+        one->bits = (uint32_t)t->bits;
+        one->used = (uint16_t)t->used;
+        if (s.marks)
+            one->marks = (uint16_t)t->marks;
     } else {
         at[0] = t->bits;
         at[1] = t->used | (uint64_t)t->marks << 32;
@@ -268,9 +278,12 @@ SIM_LEVEL_OP void sim_tree_use(const struct sim_level *l, uint64_t *bits, uint32
     *bits = (*bits & ~(uint64_t)l->path[way]) | l->away[way];
 }
 
+// Of the bits of nodes 1 to 7 the node below, 8 to 15, to which they lead. In level.c.
+extern const uint8_t sim_tree_third[128];
+
 SIM_LEVEL_OP uint32_t sim_tree_victim(uint32_t assoc, uint64_t bits)
 {
-    uint32_t node = 1;
+    uint32_t node = assoc >= 8 ? sim_tree_third[bits >> 1 & 127] : 1;
 
     while (node < assoc)
         node = 2 * node + (uint32_t)(bits >> node & 1);

@@ -11,7 +11,7 @@
 // far as `distance` lines ahead of it, none twice. A page is SIM_STREAM_LINES lines.
 // Pairs: a line that misses L2 takes the other line of its aligned pair with it.
 //
-// Pure arithmetic, as cache.h. It has pointers into itself: not to be copied once it is used.
+// Pure arithmetic, as cache.h, and inline, as recent.h. It has pointers into itself: not to be copied once it is used.
 #ifndef QUERN_SIM_PREFETCH_H
 #define QUERN_SIM_PREFETCH_H
 
@@ -20,10 +20,10 @@
 
 #include "sim/recent.h"
 
-#define SIM_STREAMS      32u
+#define SIM_STREAMS       32u
 #define SIM_STREAMS_WORDS 82u // of sim_recent_bytes()
-#define SIM_STREAM_LINES 64u // of a page: 4 KiB with lines of 64 bytes
-#define SIM_BATCH_MAX    8u
+#define SIM_STREAM_LINES  64u // of a page: 4 KiB with lines of 64 bytes
+#define SIM_BATCH_MAX     8u
 
 struct sim_stream {
     int8_t last;  // line in the page
@@ -40,9 +40,78 @@ struct sim_prefetch {
     struct sim_stream stream[SIM_STREAMS]; // by slot
 };
 
+#define SIM_STREAM_STEPS 2u // from here on it is a stream
+
+// The page's stream, or the one that has been unused for longest, which becomes the page's.
+static inline struct sim_stream *sim_stream_of(struct sim_prefetch *p, uint64_t page, int8_t at)
+{
+    uint64_t old;
+    uint32_t slot;
+
+    if (!p->pages.slots)
+        sim_recent_init_zeroed(&p->pages, SIM_STREAMS, p->storage);
+    slot = sim_recent_find(&p->pages, page + 1);
+    if (slot < SIM_STREAMS) {
+        sim_recent_touch(&p->pages, slot);
+    } else {
+        slot = sim_recent_put(&p->pages, page + 1, &old);
+        p->stream[slot] = (struct sim_stream){ .last = at };
+    }
+    return &p->stream[slot];
+}
+
+static inline void sim_stream_step(struct sim_stream *s, int8_t at)
+{
+    int8_t direction = at > s->last ? 1 : -1;
+
+    if (direction != s->direction) {
+        s->direction = direction;
+        s->steps = 0;
+        s->ahead = at;
+    }
+    if (s->steps < SIM_STREAM_STEPS)
+        s->steps++;
+    s->last = at;
+}
+
+static inline uint32_t sim_stream_lines(struct sim_prefetch *p, uint64_t line, uint64_t *lines)
+{
+    uint64_t page = line / SIM_STREAM_LINES;
+    int8_t at = (int8_t)(line % SIM_STREAM_LINES);
+    struct sim_stream *s = sim_stream_of(p, page, at);
+    uint32_t n = 0;
+    int next;
+
+    if (at == s->last)
+        return 0;
+    sim_stream_step(s, at);
+    if (s->steps < SIM_STREAM_STEPS)
+        return 0;
+    if ((s->ahead - at) * s->direction < 0) // it has been overtaken
+        s->ahead = at;
+    for (; n < p->batch; n++) {
+        next = s->ahead + s->direction;
+        if (next < 0 || next >= (int)SIM_STREAM_LINES ||
+            (next - at) * s->direction > (int)p->distance)
+            break;
+        s->ahead = (int8_t)next;
+        lines[n] = page * SIM_STREAM_LINES + (uint64_t)next;
+    }
+    return n;
+}
+
 // The lines to load ahead because of a reference to `line`; missed: it was not in the level.
 // Returns their number, at most SIM_BATCH_MAX + 1, in the order in which they are loaded.
-uint32_t sim_prefetch(struct sim_prefetch *p, uint64_t line, bool missed,
-                      uint64_t lines[SIM_BATCH_MAX + 1]);
+static inline uint32_t sim_prefetch(struct sim_prefetch *p, uint64_t line, bool missed,
+                                    uint64_t lines[SIM_BATCH_MAX + 1])
+{
+    uint32_t n = 0;
+
+    if (missed && p->pairs)
+        lines[n++] = line ^ 1;
+    if (p->distance)
+        n += sim_stream_lines(p, line, lines + n);
+    return n;
+}
 
 #endif

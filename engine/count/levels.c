@@ -234,6 +234,11 @@ const struct levels_found *levels_found(const struct thread *t)
     return &t->levels->found;
 }
 
+static void do_half(struct thread *t, struct levels *own)
+{
+    levels_ll_oldest(t, own, LEVELS_WAITING / 2, any);
+}
+
 // No more than there can be, should the program have written there.
 void levels_finish(struct thread *t)
 {
@@ -241,8 +246,8 @@ void levels_finish(struct thread *t)
 
     if (!own)
         return;
-    for (u32 i = 0; i < LEVELS_WAITING && own->given != own->done; i++)
-        levels_ll_oldest(t, own, any);
+    if (own->given - own->done <= LEVELS_WAITING)
+        levels_ll_oldest(t, own, own->given - own->done, any);
     own->done = own->given;
 }
 
@@ -251,10 +256,10 @@ void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
     levels_finish(t);
     if (t->levels)
         t->levels->found.n = 0;
-    levels_reference(t, addr, size, fetch, counter, true, any);
+    levels_reference(t, addr, size, fetch, counter, true, do_half, any);
 }
 
 void levels_ref_later(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
 {
-    levels_reference(t, addr, size, fetch, counter, false, any);
+    levels_reference(t, addr, size, fetch, counter, false, do_half, any);
 }

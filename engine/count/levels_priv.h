@@ -30,9 +30,9 @@ struct ll_task {
     u32 kind;
 };
 
-// So many are on their way: LL's sets are in the host's memory, and the lines of many of them can
-// be loaded at the same time.
-#define LEVELS_WAITING 32u
+// So many wait at most, of which half are done at a time: LL's sets are in the host's memory, and
+// the lines of many of them can be loaded meanwhile.
+#define LEVELS_WAITING 64u
 
 // Each thread's.
 struct levels {
@@ -116,6 +116,15 @@ LEVELS_INLINE u64 levels_place_of(u64 page, u64 addr)
 
 // ---- LL ----
 
+// What is the same for all lines of a reference.
+struct levels_reference {
+    struct thread *t;
+    struct levels *own;
+    u32 ll_counter;
+    bool fetch, now;
+    void (*half)(struct thread *t, struct levels *own); // does half of what waits for LL
+};
+
 LEVELS_INLINE struct sim_shape levels_ll_shape(struct levels_shapes v)
 {
     return sim_shape_of(&levels_all.ll, v.ll, false, true, v.power);
@@ -171,26 +180,29 @@ LEVELS_INLINE bool levels_ll_do(struct thread *t, struct levels *own, const stru
     return missed;
 }
 
-LEVELS_INLINE void levels_ll_oldest(struct thread *t, struct levels *own, struct levels_shapes v)
+// The n oldest.
+LEVELS_INLINE void levels_ll_oldest(struct thread *t, struct levels *own, u32 n,
+                                    struct levels_shapes v)
 {
-    levels_ll_do(t, own, &own->task[own->done % LEVELS_WAITING], v);
-    own->done++;
+    for (u32 i = 0; i < n; i++, own->done++)
+        levels_ll_do(t, own, &own->task[own->done % LEVELS_WAITING], v);
 }
 
 // now: returns whether the line is missing; else false.
-LEVELS_INLINE bool levels_ll_give(struct thread *t, struct levels *own, bool now,
-                                  struct ll_task task, struct levels_shapes v)
+LEVELS_INLINE bool levels_ll_give(const struct levels_reference *f, struct ll_task task,
+                                  struct levels_shapes v)
 {
-    if (now)
-        return levels_ll_do(t, own, &task, v);
-    if (own->given - own->done >= LEVELS_WAITING)
-        levels_ll_oldest(t, own, v);
-    own->task[own->given % LEVELS_WAITING] = task;
-    own->given++;
+    struct levels *own = f->own;
+
+    if (f->now)
+        return levels_ll_do(f->t, own, &task, v);
+    own->task[own->given++ % LEVELS_WAITING] = task;
     if (v.known)
         sim_level_ahead_as(&levels_all.ll, task.line, levels_ll_shape(v));
     else
         sim_level_ahead(&levels_all.ll, task.line);
+    if (UNLIKELY(own->given - own->done >= LEVELS_WAITING))
+        f->half(f->t, own);
     return false;
 }
 
@@ -202,14 +214,6 @@ struct levels_result {
     u8 used, wasted;
 };
 
-// What is the same for all lines of a reference.
-struct levels_reference {
-    struct thread *t;
-    struct levels *own;
-    u32 ll_counter;
-    bool fetch, now;
-};
-
 // old: what L2 has replaced, or 0.
 LEVELS_INLINE void levels_l2_replaced(const struct levels_reference *f, u64 old,
                                       struct levels_result *r, struct levels_shapes v)
@@ -217,7 +221,7 @@ LEVELS_INLINE void levels_l2_replaced(const struct levels_reference *f, u64 old,
     if (old & SIM_LEVEL_MARK)
         r->wasted++;
     if (levels_all.victim && old)
-        levels_ll_give(f->t, f->own, f->now, (struct ll_task){ sim_level_line(old), 0, LL_PUT }, v);
+        levels_ll_give(f, (struct ll_task){ sim_level_line(old), 0, LL_PUT }, v);
 }
 
 // place: in the page of addr.
@@ -253,7 +257,7 @@ LEVELS_INLINE void levels_load_ahead(const struct levels_reference *f, u64 addr,
         if (v.known ? !sim_level_load_as(&own->l2, lines[i], &old, levels_l2_shape(own, v))
                     : !sim_level_load(&own->l2, lines[i], &old))
             continue;
-        absent = levels_ll_give(f->t, own, f->now, task, v);
+        absent = levels_ll_give(f, task, v);
         if (f->now)
             levels_note_ahead(own, addr, place, absent);
         levels_l2_replaced(f, old, r, v);
@@ -273,7 +277,7 @@ LEVELS_INLINE void levels_l2_ref(const struct levels_reference *f, u64 addr, u64
                                 r->l2 ? LL_AND : LL_USE };
 
         r->l2 = 1;
-        if (levels_ll_give(f->t, f->own, f->now, task, v))
+        if (levels_ll_give(f, task, v))
             r->ll = 1;
         levels_l2_replaced(f, old, r, v);
     }
@@ -337,10 +341,11 @@ LEVELS_INLINE void levels_add(struct thread *t, u32 counter, u32 n)
 }
 
 LEVELS_INLINE void levels_reference(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter,
-                                    bool now, struct levels_shapes v)
+                                    bool now, void (*half)(struct thread *, struct levels *),
+                                    struct levels_shapes v)
 {
     const struct levels_places *p = fetch ? &levels_all.fetch : &levels_all.data;
-    struct levels_reference f = { t, t->levels, counter + p->ll, fetch, now };
+    struct levels_reference f = { t, t->levels, counter + p->ll, fetch, now, half };
     u32 shift = levels_all.has_l2 ? t->levels->l2.line_shift : levels_all.line_shift;
     u64 end = addr + size - 1;
     struct levels_result r = { 0 };

@@ -7,12 +7,16 @@
 
 #include "engine/count/levels_priv.h"
 
-#define SHAPES(name, l2, ll, power)                                                    \
-    static void vector_levels_##name(struct thread *t, u64 addr, u32 size, bool fetch, \
-                                     u32 counter)                                      \
-    {                                                                                  \
-        levels_reference(t, addr, size, fetch, counter, false,                         \
-                         (struct levels_shapes){ true, l2, ll, power });               \
+#define SHAPES(name, l2, ll, power)                                                                \
+    static const struct levels_shapes name = { true, l2, ll, power };                              \
+    static __attribute__((noinline)) void vector_half_##name(struct thread *t, struct levels *own) \
+    {                                                                                              \
+        levels_ll_oldest(t, own, LEVELS_WAITING / 2, name);                                        \
+    }                                                                                              \
+    static void vector_levels_##name(struct thread *t, u64 addr, u32 size, bool fetch,             \
+                                     u32 counter)                                                  \
+    {                                                                                              \
+        levels_reference(t, addr, size, fetch, counter, false, vector_half_##name, name);          \
     }
 
 SHAPES(tree_8_16, SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true)

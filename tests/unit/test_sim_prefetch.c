@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// sim/prefetch.c: streams up and down, their distance, the ends of a page, other pages between, the
+// sim/prefetch.h: streams up and down, their distance, the ends of a page, other pages between, the
 // 33rd page; pairs. By hand.
 // Run by `make check-sim`.
 #include <setjmp.h>
