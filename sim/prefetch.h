@@ -74,44 +74,64 @@ static inline void sim_stream_step(struct sim_stream *s, int8_t at)
     s->last = at;
 }
 
-static inline uint32_t sim_stream_lines(struct sim_prefetch *p, uint64_t line, uint64_t *lines)
+// n lines of the reference's page, the first of which is `first` there, and the rest behind it.
+struct sim_ahead {
+    uint8_t n, first;
+    int8_t direction;
+};
+
+// What a stream names because of a reference to `line`.
+static inline struct sim_ahead sim_stream_ahead(struct sim_prefetch *p, uint64_t line)
 {
-    uint64_t page = line / SIM_STREAM_LINES;
     int8_t at = (int8_t)(line % SIM_STREAM_LINES);
-    struct sim_stream *s = sim_stream_of(p, page, at);
-    uint32_t n = 0;
+    struct sim_stream *s = sim_stream_of(p, line / SIM_STREAM_LINES, at);
+    struct sim_ahead named = { 0, 0, 0 };
     int next;
 
     if (at == s->last)
-        return 0;
+        return named;
     sim_stream_step(s, at);
     if (s->steps < SIM_STREAM_STEPS)
-        return 0;
+        return named;
     if ((s->ahead - at) * s->direction < 0) // it has been overtaken
         s->ahead = at;
-    for (; n < p->batch; n++) {
+    named.direction = s->direction;
+    named.first = (uint8_t)(s->ahead + s->direction);
+    for (; named.n < p->batch; named.n++) {
         next = s->ahead + s->direction;
         if (next < 0 || next >= (int)SIM_STREAM_LINES ||
             (next - at) * s->direction > (int)p->distance)
             break;
         s->ahead = (int8_t)next;
-        lines[n] = page * SIM_STREAM_LINES + (uint64_t)next;
     }
-    return n;
+    return named;
 }
 
-// The lines to load ahead because of a reference to `line`; missed: it was not in the level.
-// Returns their number, at most SIM_BATCH_MAX + 1, in the order in which they are loaded.
-static inline uint32_t sim_prefetch(struct sim_prefetch *p, uint64_t line, bool missed,
-                                    uint64_t lines[SIM_BATCH_MAX + 1])
+// The lines to load ahead because of a reference to `line`, with what a stream has named; missed:
+// it was not in the level. Returns their number, at most SIM_BATCH_MAX + 1, in the order in which
+// they are loaded.
+static inline uint32_t sim_prefetch_lines(const struct sim_prefetch *p, uint64_t line, bool missed,
+                                          struct sim_ahead named, uint64_t lines[SIM_BATCH_MAX + 1])
 {
+    uint64_t at = line / SIM_STREAM_LINES * SIM_STREAM_LINES + named.first;
     uint32_t n = 0;
 
     if (missed && p->pairs)
         lines[n++] = line ^ 1;
-    if (p->distance)
-        n += sim_stream_lines(p, line, lines + n);
+    for (uint32_t i = 0; i < named.n; i++, at += (uint64_t)(int64_t)named.direction)
+        lines[n++] = at;
     return n;
+}
+
+// Both.
+static inline uint32_t sim_prefetch(struct sim_prefetch *p, uint64_t line, bool missed,
+                                    uint64_t lines[SIM_BATCH_MAX + 1])
+{
+    struct sim_ahead named = { 0, 0, 0 };
+
+    if (p->distance)
+        named = sim_stream_ahead(p, line);
+    return sim_prefetch_lines(p, line, missed, named, lines);
 }
 
 #endif

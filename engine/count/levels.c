@@ -256,10 +256,10 @@ void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
     levels_finish(t);
     if (t->levels)
         t->levels->found.n = 0;
-    levels_reference(t, addr, size, fetch, counter, true, do_half, any);
+    levels_reference(t, addr, size | (fetch ? LL_FETCH : 0), counter, true, do_half, any);
 }
 
 void levels_ref_later(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
 {
-    levels_reference(t, addr, size, fetch, counter, false, do_half, any);
+    levels_reference(t, addr, size | (fetch ? LL_FETCH : 0), counter, false, do_half, any);
 }

@@ -7,6 +7,7 @@
 
 #include "engine/callgraph/calls.h"
 #include "engine/count/levels.h"
+#include "engine/count/vector.h"
 #include "engine/objects/objects.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -34,18 +35,23 @@ struct ll_task {
 // the lines of many of them can be loaded meanwhile.
 #define LEVELS_WAITING 64u
 
-// Each thread's.
+#define LEVELS_APART 128u // bytes: no two lines of the host's cache, nor pairs of them
+
+// Each thread's. Two processors may simulate one thread's levels: what one of them writes is apart
+// from what the other one does.
 struct levels {
     struct sim_level l2, itlb, dtlb, stlb;
+    u8 before_asked[LEVELS_APART];
     struct sim_prefetch prefetch;
-    struct levels_found found;
+    u64 page[2]; // of the last reference to data, and of the last fetch, plus one; 0: none
+    u8 after_asked[LEVELS_APART];
     // What LL has not done yet, in order, at the remainders by LEVELS_WAITING: what L2 does next
     // does not depend on it. A reference's misses of LL count once: `missed`. In the heap, so that
     // whoever replays the references of a thread that was killed goes on with it.
     struct ll_task task[LEVELS_WAITING];
     u32 given, done;
     bool missed;
-    u64 page[2]; // of the last reference to data, and of the last fetch, plus one; 0: none
+    struct levels_found found;
     // Another DTLB, for levels_translation(); the last two different pages that it was asked for,
     // plus one, the latest first; and the one of these that it holds as used last.
     struct sim_level timed;
@@ -122,6 +128,7 @@ struct levels_reference {
     struct levels *own;
     u32 ll_counter;
     bool fetch, now;
+    u32 asked; // LL_TLB_ASKED, LL_STREAMS_ASKED, and what streams have said of the next line
     void (*half)(struct thread *t, struct levels *own); // does half of what waits for LL
 };
 
@@ -240,6 +247,19 @@ LEVELS_INLINE struct sim_shape levels_l2_shape(const struct levels *own, struct 
     return sim_shape_of(&own->l2, v.l2, true, true, v.power);
 }
 
+// What streams have named, in 9 bits: how many, up to 3; whether downwards; the first.
+LEVELS_INLINE u32 levels_stream_bits(struct sim_ahead a)
+{
+    return a.n | (a.direction < 0 ? 4u : 0) | (u32)(a.first & 63) << 3;
+}
+
+LEVELS_INLINE struct sim_ahead levels_stream(u32 asked)
+{
+    u32 bits = asked >> LL_STREAM_BIT;
+
+    return (struct sim_ahead){ bits & 3, bits >> 3 & 63, bits & 4 ? -1 : 1 };
+}
+
 // The lines of L2 that a reference to addr, in `line`, loads ahead. They are no misses, and in the
 // page of addr.
 LEVELS_INLINE void levels_load_ahead(const struct levels_reference *f, u64 addr, u64 line,
@@ -247,8 +267,12 @@ LEVELS_INLINE void levels_load_ahead(const struct levels_reference *f, u64 addr,
 {
     struct levels *own = f->own;
     u64 lines[SIM_BATCH_MAX + 1];
-    u32 n = sim_prefetch(&own->prefetch, line, missed, lines);
+    u32 n;
 
+    if (f->asked & LL_STREAMS_ASKED)
+        n = sim_prefetch_lines(&own->prefetch, line, missed, levels_stream(f->asked), lines);
+    else
+        n = sim_prefetch(&own->prefetch, line, missed, lines);
     for (u32 i = 0; i < n; i++) {
         u64 place = lines[i] << own->l2.line_shift, old;
         struct ll_task task = { place >> levels_all.line_shift, 0, LL_LOAD };
@@ -320,7 +344,7 @@ LEVELS_INLINE void levels_line_ref(const struct levels_reference *f, u64 addr,
 {
     u64 page = levels_page_of(addr), place = levels_place_of(page, addr);
 
-    if (levels_all.has_tlb)
+    if (levels_all.has_tlb && !(f->asked & LL_TLB_ASKED))
         levels_tlb_ref(f->own, page, f->fetch, r, v);
     if (levels_all.has_l2)
         levels_l2_ref(f, addr, place, r, v);
@@ -340,19 +364,25 @@ LEVELS_INLINE void levels_add(struct thread *t, u32 counter, u32 n)
         calls_count(t, counter, n);
 }
 
-LEVELS_INLINE void levels_reference(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter,
-                                    bool now, void (*half)(struct thread *, struct levels *),
+// size: with LL_FETCH and what has been asked beforehand.
+LEVELS_INLINE void levels_reference(struct thread *t, u64 addr, u32 size, u32 counter, bool now,
+                                    void (*half)(struct thread *, struct levels *),
                                     struct levels_shapes v)
 {
+    bool fetch = size & LL_FETCH;
     const struct levels_places *p = fetch ? &levels_all.fetch : &levels_all.data;
-    struct levels_reference f = { t, t->levels, counter + p->ll, fetch, now, half };
+    struct levels_reference f = { t, t->levels, counter + p->ll, fetch, now, size, half };
     u32 shift = levels_all.has_l2 ? t->levels->l2.line_shift : levels_all.line_shift;
-    u64 end = addr + size - 1;
-    struct levels_result r = { 0 };
+    u64 end = addr + (size & ~LL_FLAGS) - 1;
+    struct levels_result r = { .tlb = (size & LL_TLB_MISSED) != 0,
+                               .stlb = (size & LL_TLB_WALKED) != 0 };
 
     levels_line_ref(&f, addr, &r, v);
-    if (UNLIKELY(addr >> shift != end >> shift))
+    if (UNLIKELY(addr >> shift != end >> shift)) {
+        f.asked = (size & (LL_TLB_ASKED | LL_STREAMS_ASKED)) |
+                  (size & LL_FLAGS & ~(LL_TLB_ASKED | LL_STREAMS_ASKED)) >> LL_STREAM_BITS;
         levels_line_ref(&f, end, &r, v);
+    }
     if (now && t->levels)
         levels_note_found(t->levels, &r);
     calls_count(t, counter, 1);
@@ -365,6 +395,30 @@ LEVELS_INLINE void levels_reference(struct thread *t, u64 addr, u32 size, bool f
     levels_add(t, counter + p->wasted, r.wasted);
     if (now)
         objects_missed(t, addr, counter, r.l2, r.ll);
+}
+
+// What of a reference does not depend on L2, for levels_reference(): TLBs and streams.
+LEVELS_INLINE u32 levels_ask(struct levels *own, u64 addr, u32 size, struct levels_shapes v)
+{
+    bool streams = levels_all.loads_ahead && own->prefetch.distance && own->prefetch.batch <= 3;
+    u32 shift = own->l2.line_shift, asked = streams ? LL_STREAMS_ASKED : 0, bits = LL_STREAM_BIT;
+    u64 last = addr + (size & ~LL_FLAGS) - 1;
+    bool two = addr >> shift != last >> shift;
+    struct levels_result r = { 0 };
+
+    for (u32 i = 0; i <= two; i++, addr = last, bits += LL_STREAM_BITS) {
+        u64 page = levels_page_of(addr);
+
+        if (levels_all.has_tlb)
+            levels_tlb_ref(own, page, size & LL_FETCH, &r, v);
+        if (streams && !(size & LL_FETCH))
+            asked |= levels_stream_bits(
+                         sim_stream_ahead(&own->prefetch, levels_place_of(page, addr) >> shift))
+                     << bits;
+    }
+    if (levels_all.has_tlb)
+        asked |= LL_TLB_ASKED;
+    return asked | (r.tlb ? LL_TLB_MISSED : 0) | (r.stlb ? LL_TLB_WALKED : 0);
 }
 
 #endif

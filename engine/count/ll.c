@@ -64,6 +64,8 @@ struct pending {
 // (matrices: 1.33 of both processors' time). The thread then does not help for this many buffers.
 #define RETRY 64u
 
+#define PATIENCE 32768u // looks: some milliseconds, of a piece that takes half of one
+
 struct queue {
     _Alignas(64) u32 given; // pieces so far, by whoever replays
     u32 on;                 // 0: the batch is at TA_LL
@@ -71,6 +73,7 @@ struct queue {
     u32 retry;              // buffers until the thread helps again
     _Alignas(64) u32 done;
     u32 asked; // the thread sleeps on *word, and is to be woken for pieces
+    u32 helps; // the thread waits, and simulates pieces meanwhile
     u32 *word;
 };
 
@@ -428,26 +431,53 @@ static void mark(struct pending *w, u32 as)
 }
 
 // @holds(the first stripe's lock)
-static void simulate_levels(struct thread *t, struct pending *w, struct pending *end)
+static void simulate_known_levels(struct thread *t, struct pending *w, struct pending *end,
+                                  vectorlevels_one *one)
 {
-    levels_one *known = vectorlevels_for(t), *one = known;
-
-    if (!one)
-        one = levels_can_wait() ? levels_ref_later : levels_ref;
-    for (u32 size, bytes; w < end; w++) {
-        if (w + AHEAD < end) {
+    for (u32 size; w < end; w++) {
+        if (w + AHEAD < end)
             __builtin_prefetch(t->misses + w[AHEAD].counter, 1);
-            if (!known)
-                levels_ahead(t, w[AHEAD].addr);
-        }
         size = w->size;
         if (size == LL_DONE)
             continue;
-        bytes = size & ~LL_FETCH;
         mark(w, LL_DONE);
-        one(t, w->addr, bytes ? bytes : 1, (size & LL_FETCH) != 0, w->counter);
+        one(t, w->addr, size & ~LL_FLAGS ? size : size | 1, w->counter);
     }
+}
+
+// @holds(the first stripe's lock)
+static void simulate_levels(struct thread *t, struct pending *w, struct pending *end)
+{
+    levels_one *one = levels_can_wait() ? levels_ref_later : levels_ref;
+    vectorlevels_one *known = vectorlevels_for(t);
+
+    if (known)
+        simulate_known_levels(t, w, end, known);
+    else
+        for (u32 size, bytes; w < end; w++) {
+            if (w + AHEAD < end) {
+                __builtin_prefetch(t->misses + w[AHEAD].counter, 1);
+                levels_ahead(t, w[AHEAD].addr);
+            }
+            size = w->size;
+            if (size == LL_DONE)
+                continue;
+            bytes = size & ~LL_FETCH;
+            mark(w, LL_DONE);
+            one(t, w->addr, bytes ? bytes : 1, (size & LL_FETCH) != 0, w->counter);
+        }
     levels_finish(t);
+}
+
+// A piece is full: TLBs and streams are asked by who fills it, the other levels by who simulates it.
+static void ask_first(struct thread *t, struct pending *w)
+{
+    const struct pending *end = w + PIECE_BYTES / sizeof(*w);
+
+    if (!levels_are_on() || !vectorlevels_ask_first(t))
+        return;
+    for (; w < end; w++)
+        w->size |= vector_levels_ask(t, w->addr, w->size & ~LL_FLAGS ? w->size : w->size | 1);
 }
 
 static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, struct pending *end)
@@ -596,6 +626,17 @@ static void wake(struct queue *q)
     sys_futex(q->word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL);
 }
 
+// With levels a piece takes as long as its records took. The thread simulates it if it has nothing
+// else to do: the levels stay in its processor's caches.
+static void leave_to_thread(const struct queue *q)
+{
+    for (u32 i = 0; i < PATIENCE && levels_are_on() && pieces(q) == PIECES; i++) {
+        if (!__atomic_load_n(&q->helps, __ATOMIC_RELAXED))
+            return;
+        __builtin_ia32_pause();
+    }
+}
+
 void ll_full(struct thread *t)
 {
     struct queue *q = queue_of(t);
@@ -604,9 +645,11 @@ void ll_full(struct thread *t)
         ll_drain(t);
         return;
     }
+    ask_first(t, piece_of(t, q->given));
     hand_over(t, q);
     if (pieces(q) >= PIECES / 2)
         wake(q);
+    leave_to_thread(q);
     if (pieces(q) < PIECES)
         return;
     take_lock();
@@ -618,7 +661,9 @@ void ll_full(struct thread *t)
 // Whether the client's thread may help with the buffer that begins.
 static bool is_for_thread(struct queue *q)
 {
-    if (q->retry)
+    if (levels_are_on())
+        q->retry = 0;
+    else if (q->retry)
         q->retry--;
     else if (q->on && q->given - q->before > PIECES)
         q->retry = RETRY;
@@ -644,6 +689,11 @@ void ll_replayed(struct thread *t)
 {
     if (!queue_of(t)->on)
         ll_drain(t);
+}
+
+void ll_helps(struct thread *t, bool helps)
+{
+    __atomic_store_n(&queue_of(t)->helps, helps, __ATOMIC_RELAXED);
 }
 
 bool ll_help(struct thread *t)

@@ -54,6 +54,8 @@ void ll_replayed(struct thread *t);
 // Called by thread t while it waits for the replayer: simulates one piece, if there is one and
 // nobody else is at it. False: there was nothing to do. As ll_drain().
 bool ll_help(struct thread *t);
+// Called by thread t before it waits so, and after it.
+void ll_helps(struct thread *t, bool helps);
 // Called by thread t before it sleeps on *word: it asks to be woken once when there is much to do.
 // True: there is already.
 bool ll_ask(struct thread *t, u32 *word);

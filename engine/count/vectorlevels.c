@@ -13,23 +13,22 @@
     {                                                                                              \
         levels_ll_oldest(t, own, LEVELS_WAITING / 2, name);                                        \
     }                                                                                              \
-    static void vector_levels_##name(struct thread *t, u64 addr, u32 size, bool fetch,             \
-                                     u32 counter)                                                  \
+    static void vector_levels_##name(struct thread *t, u64 addr, u32 size, u32 counter)            \
     {                                                                                              \
-        levels_reference(t, addr, size, fetch, counter, false, vector_half_##name, name);          \
+        levels_reference(t, addr, size, counter, false, vector_half_##name, name);                 \
     }
 
 SHAPES(tree_8_16, SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true)
 SHAPES(tree_16_16, SIM_LEVEL_TREE_16, SIM_LEVEL_TREE_16, true)
 SHAPES(predictions_16_16, SIM_LEVEL_PREDICTIONS_16, SIM_LEVEL_PREDICTIONS_16, false)
 
-levels_one *vectorlevels_for(const struct thread *t)
+vectorlevels_one *vectorlevels_for(const struct thread *t)
 {
     const struct sim_level *l2, *ll = &levels_all.ll;
     static const struct {
         enum sim_level_kind l2, ll;
         bool power;
-        levels_one *one;
+        vectorlevels_one *one;
     } known[] = {
         { SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true, vector_levels_tree_8_16 },
         { SIM_LEVEL_TREE_16, SIM_LEVEL_TREE_16, true, vector_levels_tree_16_16 },
@@ -45,4 +44,14 @@ levels_one *vectorlevels_for(const struct thread *t)
             (!known[i].power || (l2->odd == 1 && ll->odd == 1)))
             return known[i].one;
     return NULL;
+}
+
+u32 vector_levels_ask(const struct thread *t, u64 addr, u32 size)
+{
+    return levels_ask(t->levels, addr, size, tree_8_16);
+}
+
+bool vectorlevels_ask_first(const struct thread *t)
+{
+    return vectorlevels_for(t) != NULL;
 }

@@ -522,9 +522,7 @@ bool replayer_takes_signal(const struct thread *t, int sig, const struct k_sigin
     return false;
 }
 
-// Waits until no one replays the oldest, or at most n are queued. patient: that takes long, so it
-// sleeps at once, after helping with LL.
-static void await(struct thread *t, u32 n, bool patient)
+static void await_any(struct thread *t, u32 n, bool patient)
 {
     struct k_timespec check = { 0, CHECK_NS };
     struct job *j = job_of(t);
@@ -554,6 +552,17 @@ static void await(struct thread *t, u32 n, bool patient)
             sys_futex(&j->state, FUTEX_WAIT_PRIVATE, JOB_AWAITED, &check) == -ETIMEDOUT)
             check_progress(t, &seen);
     }
+}
+
+// Waits until no one replays the oldest, or at most n are queued. patient: that takes long, so it
+// sleeps at once, after helping with LL.
+static void await(struct thread *t, u32 n, bool patient)
+{
+    if (patient)
+        ll_helps(t, true);
+    await_any(t, n, patient);
+    if (patient)
+        ll_helps(t, false);
 }
 
 // Waits until at most n are queued. Between two buffers, for a moment no one replays.

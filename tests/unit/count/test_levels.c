@@ -14,6 +14,7 @@
 #include "engine/base/heap.h"
 #include "engine/callgraph/calls.h"
 #include "engine/count/levels.h"
+#include "engine/count/vector.h"
 #include "engine/count/vectorlevels.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -252,9 +253,47 @@ static void test_one_line(void **state)
     free(plain.tags);
 }
 
-// What is known of processors' levels at compile time, and searches by AVX2, change no count: each
-// kind of levels that vectorlevels.c knows, 300,000 references to 6 MiB, one in 16 in two lines, one
-// in 32 beyond 47 bits, one in eight a fetch; by one thread, and by two in turn.
+#define AT_ONCE 500u // references of a thread
+
+struct made {
+    u64 addr;
+    u32 size;
+};
+
+// 6 MiB: one in 16 in two lines, one in 32 beyond 47 bits, one in eight a fetch, one in three in
+// order.
+static struct made made_of(u32 i, u64 *s)
+{
+    u64 addr;
+
+    *s = *s * 6364136223846793005u + 1442695040888963407u;
+    addr = 0x7f0000000000 + (i % 3 ? *s >> 33 : (u64)i * 64) % (6 << 20);
+    addr += i % 32 ? 0 : 1ul << 52;
+    return (struct made){ i % 16 == 1 ? addr | 60 : addr & ~7ul, i % 8 ? 8 : 8 | LL_FETCH };
+}
+
+static void at_once(struct thread *t, const struct made *m)
+{
+    for (u32 i = 0; i < AT_ONCE; i++)
+        levels_ref(t, m[i].addr, m[i].size & ~LL_FLAGS, m[i].size & LL_FETCH, 2);
+}
+
+static void by_vectors(struct thread *t, struct made *m, bool ask)
+{
+    vectorlevels_one *refer = vectorlevels_for(t);
+
+    assert_non_null(refer);
+    assert_true(vectorlevels_ask_first(t));
+    for (u32 i = 0; ask && i < AT_ONCE; i++)
+        m[i].size |= vector_levels_ask(t, m[i].addr, m[i].size);
+    for (u32 i = 0; i < AT_ONCE; i++)
+        refer(t, m[i].addr, m[i].size, 2);
+    levels_finish(t);
+}
+
+// What is known of processors' levels at compile time, and searches by AVX2, change no count, nor
+// does it to ask TLBs and streams beforehand: each kind of levels that vectorlevels.c knows,
+// 300,000 references by one thread, and by two in turn.
 static void test_by_vectors(void **state)
 {
     const struct spool_geometry l8 = { 512 << 10, 8, 64 }, l16 = { 1 << 20, 16, 64 };
@@ -293,37 +332,31 @@ static void test_by_vectors(void **state)
     (void)state;
     if (!__builtin_cpu_supports("avx2"))
         skip();
-    for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
-        for (u32 threads = 1; threads <= 2; threads++) {
-            u64 by_one[10];
+    for (u32 n = 0; n < 6 * sizeof(kinds) / sizeof(*kinds); n++) {
+        static u64 first[10];
+        u32 kind = n / 6, threads = n / 3 % 2 + 1, way = n % 3;
+        u64 s = 99;
 
-            for (u32 vectors = 0; vectors <= 32; vectors += 32) {
-                u64 s = 99;
+        tb_config.vectors = way ? 32 : 0;
+        begin_threads(threads, kinds[kind].l2, kinds[kind].ll, kinds[kind].m);
+        for (u32 i = 0; i < 300000; i += AT_ONCE) {
+            struct thread *t = threads == 2 && i / AT_ONCE % 2 ? &two : &one;
+            struct made m[AT_ONCE];
 
-                tb_config.vectors = vectors;
-                begin_threads(threads, kinds[k].l2, kinds[k].ll, kinds[k].m);
-                for (u32 i = 0; i < 300000; i++) {
-                    struct thread *t = threads == 2 && i % 1000 < 500 ? &two : &one;
-                    levels_one *now = vectors ? vectorlevels_for(t) : levels_ref;
-                    u64 addr;
-
-                    assert_non_null(now);
-                    s = s * 6364136223846793005u + 1442695040888963407u;
-                    addr = 0x7f0000000000 + (i % 3 ? s >> 33 : (u64)i * 64) % (6 << 20);
-                    addr += i % 32 ? 0 : 1ul << 52;
-                    addr = i % 16 == 1 ? addr | 60 : addr & ~7ul;
-                    now(t, addr, 8, i % 8 == 0, 2);
-                    if (i % 500 == 499)
-                        levels_finish(t);
-                }
-                if (!vectors)
-                    memcpy(by_one, counted, sizeof(by_one));
-            }
-            assert_int_equal(counted[2], 300000);
-            assert_in_range(counted[3], 100000, 299999);
-            assert_in_range(counted[4], 10000, counted[3] - 1);
-            assert_memory_equal(counted, by_one, sizeof(by_one));
+            for (u32 k = 0; k < AT_ONCE; k++)
+                m[k] = made_of(i + k, &s);
+            if (way)
+                by_vectors(t, m, way == 2);
+            else
+                at_once(t, m);
         }
+        if (!way)
+            memcpy(first, counted, sizeof(first));
+        assert_int_equal(counted[2], 300000);
+        assert_in_range(counted[3], 100000, 299999);
+        assert_in_range(counted[4], 10000, counted[3] - 1);
+        assert_memory_equal(counted, first, sizeof(first));
+    }
     begin(l8, l8, kinds[0].m); // an LL of eight ways: not one of these
     assert_null(vectorlevels_for(&one));
     tb_config.vectors = 0;

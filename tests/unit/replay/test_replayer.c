@@ -129,8 +129,18 @@ void ll_beside(struct thread *of, bool split)
 
 static bool soon_empty; // while it helps, all but one buffer are replayed
 
+static bool helping;
+
+void ll_helps(struct thread *of, bool helps)
+{
+    assert_ptr_equal(of, t);
+    assert_true(helping != helps);
+    helping = helps;
+}
+
 bool ll_help(struct thread *of)
 {
+    assert_true(helping);
     assert_ptr_equal(of, t);
     if (soon_empty)
         hold = 0;
