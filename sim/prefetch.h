@@ -9,7 +9,8 @@
 // another line of the page, in the direction of the one before, is a step of a stream; from
 // the second step on the next lines of the page are named, up to `batch` for each reference and as
 // far as `distance` lines ahead of it, none twice. A page is SIM_STREAM_LINES lines.
-// Pairs: a line that misses L2 takes the other line of its aligned pair with it.
+// Pairs: a line that misses L2 takes the other line of its aligned pair with it. Next: it takes the
+// next line of its page with it, as AMD's processors do.
 //
 // Pure arithmetic, as cache.h, and inline, as recent.h. It has pointers into itself: not to be copied once it is used.
 #ifndef QUERN_SIM_PREFETCH_H
@@ -24,6 +25,7 @@
 #define SIM_STREAMS_WORDS 82u // of sim_recent_bytes()
 #define SIM_STREAM_LINES  64u // of a page: 4 KiB with lines of 64 bytes
 #define SIM_BATCH_MAX     8u
+#define SIM_AHEAD_MAX     (SIM_BATCH_MAX + 2) // lines that a reference loads ahead
 
 struct sim_stream {
     int8_t last;  // line in the page
@@ -34,7 +36,7 @@ struct sim_stream {
 
 struct sim_prefetch {
     uint32_t distance, batch; // lines; distance 0: no streams
-    bool pairs;
+    bool pairs, next;
     struct sim_recent pages; // numbers plus one; the first use of all prepares it
     uint64_t storage[SIM_STREAMS_WORDS];
     struct sim_stream stream[SIM_STREAMS]; // by slot
@@ -108,16 +110,18 @@ static inline struct sim_ahead sim_stream_ahead(struct sim_prefetch *p, uint64_t
 }
 
 // The lines to load ahead because of a reference to `line`, with what a stream has named; missed:
-// it was not in the level. Returns their number, at most SIM_BATCH_MAX + 1, in the order in which
+// it was not in the level. Returns their number, at most SIM_AHEAD_MAX, in the order in which
 // they are loaded.
 static inline uint32_t sim_prefetch_lines(const struct sim_prefetch *p, uint64_t line, bool missed,
-                                          struct sim_ahead named, uint64_t lines[SIM_BATCH_MAX + 1])
+                                          struct sim_ahead named, uint64_t lines[SIM_AHEAD_MAX])
 {
     uint64_t at = line / SIM_STREAM_LINES * SIM_STREAM_LINES + named.first;
     uint32_t n = 0;
 
     if (missed && p->pairs)
         lines[n++] = line ^ 1;
+    if (missed && p->next && line % SIM_STREAM_LINES != SIM_STREAM_LINES - 1)
+        lines[n++] = line + 1;
     for (uint32_t i = 0; i < named.n; i++, at += (uint64_t)(int64_t)named.direction)
         lines[n++] = at;
     return n;
@@ -125,7 +129,7 @@ static inline uint32_t sim_prefetch_lines(const struct sim_prefetch *p, uint64_t
 
 // Both.
 static inline uint32_t sim_prefetch(struct sim_prefetch *p, uint64_t line, bool missed,
-                                    uint64_t lines[SIM_BATCH_MAX + 1])
+                                    uint64_t lines[SIM_AHEAD_MAX])
 {
     struct sim_ahead named = { 0, 0, 0 };
 

@@ -95,6 +95,7 @@ static void prefetch_init(struct sim_prefetch *p)
     p->distance = m->stream_distance;
     p->batch = m->stream_batch;
     p->pairs = m->pairs != 0;
+    p->next = m->next_line != 0;
 }
 
 static void own_init(struct levels *own)
@@ -183,6 +184,8 @@ void levels_ahead(const struct thread *t, u64 addr)
     sim_level_ahead(&t->levels->l2, line);
     if (t->levels->prefetch.pairs)
         sim_level_ahead(&t->levels->l2, line ^ 1);
+    if (t->levels->prefetch.next)
+        sim_level_ahead(&t->levels->l2, line + 1);
 }
 
 // Programs refer to two pages in turn, their stack's and another one: these are in a TLB of two

@@ -266,7 +266,7 @@ LEVELS_INLINE void levels_load_ahead(const struct levels_reference *f, u64 addr,
                                      bool missed, struct levels_result *r, struct levels_shapes v)
 {
     struct levels *own = f->own;
-    u64 lines[SIM_BATCH_MAX + 1];
+    u64 lines[SIM_AHEAD_MAX];
     u32 n;
 
     if (f->asked & LL_STREAMS_ASKED)

@@ -13,7 +13,7 @@
 #include "sim/prefetch.h"
 
 static struct sim_prefetch p;
-static uint64_t lines[SIM_BATCH_MAX + 1];
+static uint64_t lines[SIM_AHEAD_MAX];
 
 // A reference, and the lines that it names: `n` from `first` on, by `by`.
 static void expect(uint64_t line, uint32_t n, uint64_t first, int by)
@@ -88,6 +88,26 @@ static void test_pairs(void **state)
     assert_int_equal(lines[2], 12);
 }
 
+// The next line, of odd lines, too; not the one of another page.
+static void test_next(void **state)
+{
+    (void)state;
+    p = (struct sim_prefetch){ .next = true };
+    expect(8, 1, 9, 1);
+    expect(11, 1, 12, 1);
+    assert_int_equal(sim_prefetch(&p, 8, false, lines), 0);
+    assert_int_equal(sim_prefetch(&p, 63, true, lines), 0);
+    expect(64, 1, 65, 1);
+    p = (struct sim_prefetch){ .pairs = true, .next = true, .distance = 4, .batch = 2 };
+    assert_int_equal(sim_prefetch(&p, 8, true, lines), 2);
+    assert_int_equal(sim_prefetch(&p, 9, true, lines), 2);
+    assert_int_equal(sim_prefetch(&p, 11, true, lines), 4);
+    assert_int_equal(lines[0], 10);
+    assert_int_equal(lines[1], 12);
+    assert_int_equal(lines[2], 12);
+    assert_int_equal(lines[3], 13);
+}
+
 static void test_off(void **state)
 {
     (void)state;
@@ -100,7 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up),    cmocka_unit_test(test_down), cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_pairs), cmocka_unit_test(test_off),
+        cmocka_unit_test(test_pairs), cmocka_unit_test(test_next), cmocka_unit_test(test_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

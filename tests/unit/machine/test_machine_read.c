@@ -102,6 +102,7 @@ static void test_read_rest(void **state)
     assert_int_equal(m.prefetch.distance, 20);
     assert_int_equal(m.prefetch.batch, 2);
     assert_int_equal(m.prefetch.pairs, 1);
+    assert_int_equal(m.prefetch.next, 0);
     assert_int_equal(m.predictor, MACHINE_PREDICTOR_TAGE);
     reads(&m, none, sizeof(none) - 1);
     assert_int_equal(m.stlb.entries, 0);
