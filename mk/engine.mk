@@ -285,7 +285,7 @@ ENGINE_UNIT_OBJS_callgraph/saved := callgraph/saved base/nolibc
 ENGINE_UNIT_OBJS_count/reftrace := count/reftrace base/nolibc
 ENGINE_UNIT_OBJS_emit/tb := emit/tb emit/state emit/helpercall base/nolibc
 ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/interpret base/pages replay/arena base/nolibc
-ENGINE_UNIT_OBJS_replay/routine := replay/routine base/pages replay/arena base/nolibc
+ENGINE_UNIT_OBJS_replay/routine := replay/routine replay/routinecalls base/pages replay/arena base/nolibc
 ENGINE_UNIT_OBJS_run/emulate := run/emulate x86/decode x86/decode_flags x86/isa x86/operands \
     base/cpu base/nolibc
 ENGINE_UNIT_OBJS_run/stack := run/stack base/nolibc

@@ -428,7 +428,9 @@ struct spool_edge {
 // while nothing is collected, followed by the totals that apply. Without contexts the counter after
 // the totals is a slot, plus one: there the replay keeps the totals of misses, and in that slot's
 // stack the part of each frame with their values before the call. It may be another slot or the
-// thread's own. 0: there is no replay, and each frame that is filled has these values.
+// thread's own. 0: there is no replay, and each frame that is filled has these values. In that slot
+// the counter after this one is the first frame whose part has not been written, because none of
+// these totals has grown since its call (0: all have been).
 struct spool_frame {
     uint32_t counter;  // of the edge
     uint32_t plt;      // of the edge, until the call leaves the linkage table; and the flags below

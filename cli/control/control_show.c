@@ -343,8 +343,8 @@ static void add_frame(struct shown *v, struct thread *t, const struct spool_open
 }
 
 // The open calls of a thread, the innermost first; returns their number.
-static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, const uint64_t *late,
-                          struct spool_open_call *f)
+static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top,
+                          const struct spool_late *late, struct spool_open_call *f)
 {
     uint64_t bytes = spool_frame_bytes(v->s.h->flags);
     uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot);
@@ -388,7 +388,7 @@ static void add_called_thread(struct shown *v, uint32_t slot)
     static struct spool_open_call frame[DEPTH_MAX];
     struct thread *t;
     size_t frames = 0;
-    uint64_t late;
+    struct spool_late late;
     bool later;
 
     if (pread(v->r->fd, words, 8, (off_t)at) != 8 || !words[0])

@@ -60,7 +60,7 @@ void calls_init(void)
     for (u32 e = 0; e < SPOOL_EVENTS; e++)
         frames.place[e] = (u8)spool_event_index((enum spool_event)e, tb_config.flags);
     frames.top = tb_config.calls_top =
-        spooler_counters(tb_config.contexts ? 2 * (1 + frames.events) : 2 + frames.events);
+        spooler_counters(tb_config.contexts ? 2 * (1 + frames.events) : 3 + frames.events);
     frames.late = frames.top + 1 + frames.events;
     spool->calls = frames.top;
     edges_init();
@@ -142,6 +142,7 @@ void calls_thread_start(struct thread *t)
     if (tb_config.recording)
         t->counters[frames.late] = frames_late_slot(t) + 1;
     t->counters[frames.top] = frames_base(t->slot) - frames.frame;
+    frames_late_settle(t, t->counters[frames.top]);
     push_root(t, t->pc, FRAMES_KEY_NONE, ~0ul);
     end(t);
 }

@@ -55,11 +55,44 @@ void frames_thread_init(struct thread *t)
 {
     t->calls_base = frames_base(t->slot);
     t->calls_late = frames_base(frames_late_slot(t));
+    t->late_top = t->late_last = t->late_was = t->calls_base - frames.frame;
+}
+
+// The counter after frames.late is the first frame that has not noted the replay's totals, for who
+// reads the spool after a SIGKILL of all processes.
+static void late_last(struct thread *t, u64 last)
+{
+    t->late_last = last;
+    if (tb_config.calls_lazy)
+        t->misses[frames.late + 1] = last + frames.frame;
+}
+
+void frames_late_settle(struct thread *t, u64 top)
+{
+    if (!tb_config.calls_lazy)
+        return;
+    t->late_top = t->late_was = top;
+    late_last(t, top);
 }
 
 static struct spool_frame *late_frame(const struct thread *t, const struct spool_frame *f)
 {
     return (struct spool_frame *)((u64)f - t->calls_base + t->calls_late);
+}
+
+static void late_note(struct thread *t, struct spool_frame *late)
+{
+    for (u32 i = frames.often; i < frames.events; i++)
+        late->before[i] = ~frames_late_totals(t)[i];
+}
+
+void frames_late_fill(struct thread *t)
+{
+    if (t->late_last == t->late_top)
+        return;
+    for (u64 at = t->late_last + frames.frame; at <= t->late_top; at += frames.frame)
+        late_note(t, late_frame(t, (const struct spool_frame *)at));
+    late_last(t, t->late_top);
 }
 
 static void late_leave(struct thread *t, const struct spool_frame *late, u32 counter)
@@ -68,21 +101,47 @@ static void late_leave(struct thread *t, const struct spool_frame *late, u32 cou
         t->misses[counter + i - frames.often] += frames_late_totals(t)[i] + late->before[i] + 1;
 }
 
-void frames_replay(struct thread *t, enum frames_late what, u32 frame, u32 counter)
+static void late_back(struct thread *t, const struct spool_frame *late)
 {
-    struct spool_frame *late =
-        (struct spool_frame *)(t->calls_late + (u32)(frame - (u32)t->calls_base));
+    for (u32 i = frames.often; i < frames.events; i++)
+        frames_late_totals(t)[i] = ~late->before[i];
+}
+
+// The same as the code of routine.c. A replay may be killed anywhere and do it again.
+static void replay_lazily(struct thread *t, enum frames_late what, u64 at, u32 counter)
+{
+    struct spool_frame *late = (struct spool_frame *)(at - t->calls_base + t->calls_late);
 
     switch (what) {
-    case FRAMES_ENTER:
-        for (u32 i = frames.often; i < frames.events; i++)
-            late->before[i] = ~frames_late_totals(t)[i];
+    case FRAMES_ENTER: t->late_top = at; break;
+    case FRAMES_LEAVE:
+        t->late_was = t->late_last;
+        if (at <= t->late_last) {
+            late_last(t, at - frames.frame);
+            late_leave(t, late, counter);
+        }
+        t->late_top = at - frames.frame;
         break;
-    case FRAMES_LEAVE: late_leave(t, late, counter); break;
     case FRAMES_BACK:
-        for (u32 i = frames.often; i < frames.events; i++)
-            frames_late_totals(t)[i] = ~late->before[i];
+        if (at <= t->late_was)
+            late_back(t, late);
         break;
+    }
+}
+
+void frames_replay(struct thread *t, enum frames_late what, u32 frame, u32 counter)
+{
+    u64 offset = (u32)(frame - (u32)t->calls_base);
+    struct spool_frame *late = (struct spool_frame *)(t->calls_late + offset);
+
+    if (tb_config.calls_lazy) {
+        replay_lazily(t, what, t->calls_base + offset, counter);
+        return;
+    }
+    switch (what) {
+    case FRAMES_ENTER: late_note(t, late); break;
+    case FRAMES_LEAVE: late_leave(t, late, counter); break;
+    case FRAMES_BACK: late_back(t, late); break;
     }
 }
 
@@ -228,11 +287,13 @@ void frames_end(u64 *counters, bool simulated, bool elsewhere)
             left(counters, f);
     }
     counters[frames.top] = (u64)frames_below(f);
-    if (simulated)
+    if (simulated) {
         late_leave(frames_thread(counters), late_frame(frames_thread(counters), f),
                    f->counter + 1 + frames.often);
-    else
+        frames_late_settle(frames_thread(counters), counters[frames.top]);
+    } else {
         frames_tell(frames_thread(counters), FRAMES_LEAVE, f, f->counter + 1 + frames.often);
+    }
     if (f->key & SPOOL_FRAME_SIGNAL)
         frames_tell(frames_thread(counters), FRAMES_BACK, f, 0);
 }

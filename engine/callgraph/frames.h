@@ -35,10 +35,18 @@ extern void (*frames_record)(struct thread *t, enum frames_late what, const stru
                              u32 counter);
 // Replays these entries.
 extern void (*frames_simulate)(struct thread *t);
+// A replay with tb_config.calls_lazy does not note the totals of misses when a frame is made: it
+// has t->late_top, the last frame, and t->late_last, the last that has noted them. Before a total
+// grows all frames without them do (frames_late_fill(), routine.c). A call that ends without has
+// had no miss. Between replays all frames have noted them.
 // Replays one of them. frame: the low half of its address.
 void frames_replay(struct thread *t, enum frames_late what, u32 frame, u32 counter);
 // What a thread needs for that.
 void frames_thread_init(struct thread *t);
+// All references that were made before are counted. Frames that have not noted the totals do so.
+void frames_late_fill(struct thread *t);
+// All records have been replayed, and the frames have been changed otherwise: all have the totals.
+void frames_late_settle(struct thread *t, u64 top);
 
 static inline struct spool_frame *frames_top(const struct thread *t)
 {

@@ -157,6 +157,7 @@ static void stack_put_aside(struct thread *t, u32 k)
     copy_words(l->at->totals, frames_totals(t), frames.events * 8ul);
     if (tb_config.recording)
         late_save(t, l->at, bytes);
+    frames_late_settle(t, frames_base(t->slot) - frames.frame);
     l->at->frames = bytes;
     saved_add(l);
     adjust_depths(t, t->counters[frames.top], ~0ul);
@@ -284,6 +285,7 @@ static void stack_restore(struct thread *t, struct saved *l)
     if (tb_config.recording)
         late_take_up(t, l->at->frames);
     t->counters[frames.top] = base + l->at->frames - frames.frame;
+    frames_late_settle(t, t->counters[frames.top]);
     adjust_depths(t, t->counters[frames.top], 1);
     t->calls_end = l->end;
     lock_take(&stacks.lock);

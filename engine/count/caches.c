@@ -542,6 +542,8 @@ bool caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
         missed = sim_branch_cond(b, pc, taken);
         t->hist = b->history << SIM_BRANCH_ADDR_BITS;
     }
+    if (missed)
+        ll_counts(t);
     cores_count_branch(t, counter, CORES_BCM, missed);
     return missed;
 }

@@ -92,7 +92,7 @@ static struct sim_geometry geometry(void)
     return g;
 }
 
-// One thread: --calls=yes needs right totals after every reference. With AVX-512 it simulates each
+// One thread: --calls=yes needs right totals where a call has a miss. With AVX-512 it simulates each
 // reference at once (no batch); with AVX2 it drains the batch before it reads the totals. The
 // levels of a machine and the objects of the data are not for vectors, and take a large batch.
 static u32 own_batch(void)
@@ -104,7 +104,7 @@ static u32 own_batch(void)
 
 // Sets how many references are batched. A miss of an L1 loads its set of LL ahead only if that is
 // used soon: of a large batch it is used much later, and perhaps by another processor, which would
-// lose it in between. With --calls=yes a batch is drained at each call.
+// lose it in between. With --calls=yes a batch is drained when the first miss of a call is found.
 static void set_batch(u32 batch)
 {
     bool soon = (batch != LL_BATCH_SHARED || tb_config.calls) && ll.narrow.tags &&
@@ -377,6 +377,7 @@ static void append(struct thread *t, u64 addr, u32 size, u32 counter)
     u32 fetch = size & LL_FETCH, bytes = size & ~LL_FETCH;
     bool one = addr >> ll.line_shift == (addr + bytes - 1) >> ll.line_shift;
 
+    ll_counts(t);
     *(struct pending *)t->ll = (struct pending){ addr, counter, (one ? 0 : bytes) | fetch };
     t->ll += sizeof(struct pending);
     if (t->ll % PIECE_BYTES == 0)
@@ -413,6 +414,7 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
         levels_alone(t, addr, size, counter);
         return;
     }
+    ll_counts(t);
     calls_count(t, counter, 1);
     miss = ll.shared ? shared_ref(addr, size) : own_ref(addr, size);
     if (miss)
@@ -616,6 +618,14 @@ void ll_drain(struct thread *t)
     simulate(t, begin_of(t), (struct pending *)t->ll);
     lock_drop(&stripe[0].lock);
     t->ll = (u64)begin_of(t);
+}
+
+void ll_counts(struct thread *t)
+{
+    if (LIKELY(t->late_last == t->late_top))
+        return;
+    ll_drain(t);
+    frames_late_fill(t);
 }
 
 static void wake(struct queue *q)

@@ -39,6 +39,10 @@ void ll_thread_init(struct thread *t);
 // batched. @signal-safe
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter);
 
+// Before something is counted that a replay finds: what is batched belongs to calls that have noted
+// totals, and others note them now (frames_late_fill()). As ll_drain().
+void ll_counts(struct thread *t);
+
 // Simulates all batched references, in order. Changes vector registers. @signal-safe
 void ll_drain(struct thread *t);
 bool ll_has_pending(const struct thread *t);

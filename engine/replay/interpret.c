@@ -57,6 +57,8 @@ void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
     if (!(branch & CACHES_RETURN))
         reftrace_indirect(target);
     missed = caches_indirect(t, branch, target);
+    if (missed)
+        ll_counts(t);
     cores_count_branch(t, counter, branch & CACHES_RETURN ? CORES_BRM : CORES_BIM, missed);
     if (tb_config.core)
         cores_branch(t, true, missed);
@@ -93,7 +95,7 @@ void interpret_learn_fetch(struct thread *t, const struct record_op *o)
 
 void interpret_frame(struct thread *t, enum frames_late what, u32 frame, u32 counter)
 {
-    ll_drain(t); // what is behind belongs to another call
+    ll_drain(t); // what comes next belongs to another call
     if (tb_config.core)
         cores_end(t);
     frames_replay(t, what, frame, counter);
@@ -134,7 +136,8 @@ void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, 
         if (undone)
             break;
         interpret_frame(t, FRAMES_LEAVE, (u32)slot[o->base], (u32)slot[o->index]);
-        frames_replay(t, FRAMES_ENTER, (u32)slot[o->base], 0); // as make_left() of routine.c
+        if (!tb_config.calls_lazy) // as make_left() of routine.c
+            frames_replay(t, FRAMES_ENTER, (u32)slot[o->base], 0);
         break;
     case RECORD_SAME: reftrace_fetch(o->add, o->bytes, undone); break;
     }

@@ -113,6 +113,7 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
         } while (from < end);
     }
     ll_replayed(t);
+    frames_late_fill(t);
     reftrace_end(t);
 }
 
@@ -146,5 +147,6 @@ void replay_part(struct thread *t, const u64 *from, u32 insn)
             interpret_op(t, &record_ops(b)[i], from, record_ops(b)[i].insn == insn);
     }
     ll_drain(t);
+    frames_late_fill(t);
     reftrace_end(t);
 }

@@ -17,7 +17,7 @@
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
     .globl routine_to_ll, routine_to_cold, routine_sampled, routine_shared, routine_seen
-    .globl routine_drain, routine_begin_frame, routine_end_frame
+    .globl routine_drain, routine_avx2_drain, routine_begin_frame, routine_end_frame
     .globl routine_renew_frame
 
     .macro STATE_OUT
@@ -236,7 +236,7 @@ routine_end_frame:
     vmovdqu64 zmm1, zmmword ptr [rax]
     vpternlogq zmm2, zmm2, zmmword ptr [rcx], 0x55
     vpsubq zmm2, zmm1, zmm2
-75: kmovd k1, dword ptr [rip + routine_frame_events]
+75: kmovd k1, dword ptr [rip + routinecalls_events]
     vpaddq zmm2 {k1}{z}, zmm2, zmmword ptr [r10]
     vmovdqu64 zmmword ptr [r10] {k1}, zmm2
     ret
@@ -938,6 +938,46 @@ routine_miss_i1_\ways: // as routine_miss_i1
     .macro LL_JUMP
     jz routine_avx2_ll
     .endm
+
+    .purgem LL_BATCH
+    .macro LL_BATCH // as above. To routine_avx2_late if frames have to note totals before
+    mov rcx, [r12 + TH_LATE_TOP]
+    cmp rcx, [r12 + TH_LATE_LAST]
+    jne routine_avx2_late
+    LL_APPEND rcx, r10
+    mov [r12 + TH_LL], rcx
+    test [rip + vector_sets + VS_LL_BATCH], ecx
+    LL_JUMP
+    .endm
+
+    .type routine_avx2_late, @function
+routine_avx2_late: // jumped to. rax, r10: as for LL_BATCH
+    push r10
+    call [rip + routinecalls_note]
+    pop r10
+    LL_BATCH
+    RETURN
+
+    .type routine_avx2_drain, @function
+routine_avx2_drain: // as routine_drain, without a call in between
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
+    je routine_drain
+    cmp qword ptr [rip + vector_sets + VS_LL_SET], 0
+    je routine_drain
+    push rcx
+    push r10
+    lea rdi, [r12 + TA_LL]
+    mov rsi, [r12 + TH_LL]
+    mov rdx, [r12 + TH_MISSES]
+    call vector_waiting
+    pop r10
+    pop rcx
+    TABLES
+    cmp rax, [r12 + TH_LL]
+    jne routine_drain // it stopped at a reference without a narrow tag
+    lea rax, [r12 + TA_LL]
+    mov [r12 + TH_LL], rax
+    ret
 
     .type routine_avx2_ll, @function
 routine_avx2_ll: // jumped to, as routine_ll

@@ -20,31 +20,24 @@
 #include "engine/count/vector.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
+#include "engine/replay/routinecalls.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/asm.h"
 #include "share/reftrace.h"
 #include "sim/stamps.h"
 
-#define R8        8u
-#define R9        9u
-#define R10       10u
-#define R11       11u
-#define R12       12u
-#define R13       13u
-#define R14       14u
-#define R15       15u
 #define COLD_MAX  (3 * RECORD_OPS_MAX + 4 + 4 * RECORD_SIDES_MAX) // also for groups and sides
 #define NEAR_SETS 64u                                             // more than the lines of a block
 #define PREFETCH  1024 // bytes of records that are prefetched from another processor's cache
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
+extern const char routine_drain[], routine_avx2_drain[];
+extern const char routine_begin_frame[], routine_end_frame[], routine_renew_frame[];
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
 extern const char routine_sampled[], routine_shared[], routine_seen[];
-extern const char routine_drain[];
-extern const char routine_begin_frame[], routine_end_frame[], routine_renew_frame[];
 extern const char routine_miss_d1[], routine_miss_d1_used[];
 extern const char routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
@@ -63,6 +56,7 @@ enum part_kind {
     PART_LEARN_TARGET,
     PART_PHASE,
     PART_SIDE,
+    PART_LEFT,
     PART_SETTLED
 };
 
@@ -120,255 +114,44 @@ struct maker {
     struct way_out d1, i1; // of a miss in one line
 };
 
-// Changes of a frame are entries between records, mostly after the call or return: they are
-// expected there, and this code is called. It does what frames_replay() does, for all totals at
-// once. Within a superblock's record they are ops of it: entered and left, after drained.
-
-static struct {
-    const u8 *enter, *leave, *back;
-    const u8 *entered, *left;
-} calls;
-
-u32 routine_frame_events; // for routine.S: a mask of the totals of a frame's misses
-
-static struct x86_mem total(u32 reg, u32 i)
-{
-    return MEM(reg, (s64)(tb_config.calls_top + 1 + i) * 8);
-}
-
-static struct x86_mem before(u32 i)
-{
-    return MEM(R_RCX, (s64)(offsetof(struct spool_frame, before) + i * 8));
-}
-
-// Misses before an entry are simulated before it.
-static void drain(struct x86 *a)
-{
-    struct x86_label none;
-
-    x86_movzx16_rm(a, R_RAX, MEM(R12, TH_LL));
-    x86_test32_rr(a, R_RAX, R_RAX);
-    none = x86_jcc8(a, CC_E);
-    x86_fix(a, x86_call(a), (u64)routine_to_ll);
-    x86_land(a, none);
-}
-
-// Whether one vector has all of them, in the frame, too, where it is stored as a whole.
-static bool frame_is_vector(void)
-{
-    u64 end = sizeof(struct spool_frame) + (tb_config.calls_often + 8) * 8;
-
-    return tb_config.vectors == 64 && tb_config.calls_events - tb_config.calls_often <= 8 &&
-           end <= tb_config.calls_frame;
-}
-
-// rcx := the replay's data of the frame whose address begins so, rdx := its counters.
-static void find_frame(struct x86 *a)
-{
-    x86_sub32_rm(a, R_RCX, MEM(R12, TH_CALLS_BASE));
-    x86_add_rm(a, R_RCX, MEM(R12, TH_CALLS_LATE));
-    x86_mov(a, R_RDX, MEM(R12, TH_MISSES));
-}
-
-// Skips `words` words; eax := the next id.
-static void skip_words(struct x86 *a, u32 words)
-{
-    x86_mov32(a, R_RAX, MEM(R_RBX, words * 8));
-    x86_lea(a, R_RBX, MEM(R_RBX, words * 8));
-    x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
-}
-
-// rcx, rax := the places of the first of these totals.
-static void point_at_totals(struct x86 *a)
-{
-    x86_lea(a, R_RCX, before(tb_config.calls_often));
-    x86_lea(a, R_RAX, total(R_RDX, tb_config.calls_often));
-}
-
-// The totals at the beginning of the frame are those of now.
-static void begin_frame(struct x86 *a)
-{
-    if (frame_is_vector()) {
-        point_at_totals(a);
-        x86_fix(a, x86_call(a), (u64)routine_begin_frame);
-        return;
-    }
-    for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
-        x86_mov(a, R_RAX, total(R_RDX, i));
-        x86_not_r(a, R_RAX);
-        x86_mov(a, before(i), R_RAX);
-    }
-}
-
-static void make_enter(struct x86 *a)
-{
-    drain(a);
-    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
-    find_frame(a);
-    begin_frame(a);
-    skip_words(a, 1);
-    x86_ret(a);
-}
-
-// Adds what the frame has cost to the counters from number r10 on. `anew`: it costs nothing then,
-// so that a replay that is repeated after a SIGKILL adds nothing a second time. (A handler's frame
-// still needs its totals, to go back to them.)
-static void end_frame(struct x86 *a, bool anew)
-{
-    x86_lea(a, R10, MEM_X(R_RDX, R10, 3, 0));
-    if (frame_is_vector()) {
-        point_at_totals(a);
-        x86_fix(a, x86_call(a), (u64)(anew ? routine_renew_frame : routine_end_frame));
-        return;
-    }
-    for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
-        x86_mov(a, R_RAX, total(R_RDX, i));
-        x86_mov(a, R11, before(i));
-        x86_lea(a, R11, MEM_X(R_RAX, R11, 0, 1));
-        x86_add_mr(a, MEM(R10, (i - tb_config.calls_often) * 8), R11);
-        if (anew) {
-            x86_not_r(a, R_RAX);
-            x86_mov(a, before(i), R_RAX);
-        }
-    }
-}
-
-static void make_leave(struct x86 *a)
-{
-    drain(a);
-    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
-    find_frame(a);
-    x86_mov(a, R10, MEM(R_RBX, 8));
-    end_frame(a, false);
-    skip_words(a, 2);
-    x86_ret(a);
-}
-
-static void make_back(struct x86 *a)
-{
-    drain(a);
-    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
-    find_frame(a);
-    for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
-        x86_mov(a, R_RAX, before(i));
-        x86_not_r(a, R_RAX);
-        x86_mov(a, total(R_RDX, i), R_RAX);
-    }
-    skip_words(a, 1);
-    x86_ret(a);
-}
-
-// Jumps to the code of id eax.
-static void look_up(struct x86 *a)
-{
-    x86_mov32(a, R_RAX,
-              MEM_X(R14, R_RAX, 0,
-                    (s64)offsetof(struct arena_head, routine) - (s64)sizeof(struct arena_head)));
-    x86_add_rr(a, R_RAX, R14);
-    x86_jmp_r(a, R_RAX);
-}
-
-// The code of an entry between records, at its own number; ends before the next one's head.
-static struct x86 begin_between(u32 id, u32 next)
-{
-    u8 *at = (u8 *)REPLAY_BASE + id;
-
-    arena_head(id)->routine = id;
-    return (struct x86){ at, at, (u8 *)REPLAY_BASE + next, false };
-}
-
-// within: the code of the same change within a record, with the low half of the frame's address in
-// ecx.
-static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *),
-                              void (*make_within)(struct x86 *), const u8 **within)
-{
-    struct x86 a = begin_between(id, next);
-    struct x86_label body = x86_call(&a);
-    const u8 *at;
-
-    look_up(&a);
-    at = a.p;
-    x86_land(&a, body);
-    make(&a);
-    if (make_within) {
-        *within = a.p;
-        make_within(&a);
-    }
-    if (a.full || a.p > (u8 *)arena_head(next))
-        engine_die("no space for the replay of calls");
-    return at;
-}
-
-static void drain_within(struct x86 *a)
-{
-    struct x86_label none;
-
-    x86_movzx16_rm(a, R_RAX, MEM(R12, TH_LL));
-    x86_test32_rr(a, R_RAX, R_RAX);
-    none = x86_jcc8(a, CC_E);
-    x86_fix(a, x86_call(a), (u64)routine_drain);
-    x86_land(a, none);
-}
-
-static void make_entered(struct x86 *a)
-{
-    drain_within(a);
-    find_frame(a);
-    begin_frame(a);
-    x86_ret(a);
-}
-
-static void make_left(struct x86 *a)
-{
-    drain_within(a);
-    find_frame(a);
-    end_frame(a, true);
-    x86_ret(a);
-}
-
 static void objects_make(void)
 {
     struct x86 a;
 
     if (!tb_config.data)
         return;
-    a = begin_between(RECORD_OBJECTS, RECORD_FIRST);
-    drain(&a);
+    a = routinecalls_between(RECORD_OBJECTS, RECORD_FIRST);
+    routinecalls_drain(&a, routine_to_ll);
     x86_mov(&a, R_RAX, MEM(R_RBX, 8));
     x86_mov(&a, MEM(R12, TH_OBJECTS_AT), R_RAX);
-    skip_words(&a, 2);
-    look_up(&a);
+    routinecalls_skip(&a, 2);
+    routinecalls_look_up(&a);
     if (a.full || a.p > (u8 *)arena_head(RECORD_FIRST))
         engine_die("no space for the replay of times");
-}
-
-static void calls_make(void)
-{
-    if (!tb_config.calls)
-        return;
-    routine_frame_events = (1u << (tb_config.calls_events - tb_config.calls_often)) - 1;
-    calls.enter =
-        make_between(RECORD_ENTER, RECORD_LEAVE, make_enter, make_entered, &calls.entered);
-    calls.leave = make_between(RECORD_LEAVE, RECORD_BACK, make_leave, make_left, &calls.left);
-    calls.back = make_between(RECORD_BACK, RECORD_OBJECTS, make_back, NULL, NULL);
 }
 
 u32 routine_mask; // for routine.S
 
 void routine_init(void)
 {
-    struct x86 a = begin_between(ROUTINE_COLD, RECORD_END);
+    struct x86 a = routinecalls_between(ROUTINE_COLD, RECORD_END);
 
     routine_mask = (SIM_STAMPS_HINTS - 1) << tb_config.d1_shift;
     x86_fix(&a, x86_jmp(&a), (u64)routine_to_cold);
-    a = begin_between(RECORD_END, RECORD_STACK);
+    a = routinecalls_between(RECORD_END, RECORD_STACK);
     x86_fix(&a, x86_jmp(&a), (u64)routine_exit);
-    a = begin_between(RECORD_STACK, RECORD_ENTER);
+    a = routinecalls_between(RECORD_STACK, RECORD_ENTER);
     x86_mov(&a, R15, MEM(R_RBX, 8));
     x86_mov32(&a, R_RAX, MEM(R_RBX, 16));
     x86_lea(&a, R_RBX, MEM(R_RBX, 16));
-    look_up(&a);
-    calls_make();
+    routinecalls_look_up(&a);
+    routinecalls_make(&(struct routinecalls_asm){
+        .to_ll = routine_to_ll,
+        .drain = tb_config.calls_lazy ? routine_avx2_drain : routine_drain,
+        .begin_frame = routine_begin_frame,
+        .end_frame = routine_end_frame,
+        .renew_frame = routine_renew_frame,
+    });
     objects_make();
 }
 
@@ -748,7 +531,7 @@ static void settled(struct maker *m, const struct part *p)
     struct x86_label taken;
 
     if (!p->tail->conditional) {
-        look_up(&m->code);
+        routinecalls_look_up(&m->code);
         return;
     }
     x86_cmp32_ri(a, R_RAX, RECORD_FIRST);
@@ -758,10 +541,10 @@ static void settled(struct maker *m, const struct part *p)
     x86_cmp(a, R_RDX, MEM_X(R14, R_RCX, 0, offsetof(struct record_block, pc)));
     taken = x86_jcc(a, CC_E);
     predict_tail(m, false);
-    look_up(&m->code);
+    routinecalls_look_up(&m->code);
     x86_land(a, taken);
     predict_tail(m, true);
-    look_up(&m->code);
+    routinecalls_look_up(&m->code);
 }
 
 // The next word has the branch's outcome.
@@ -781,8 +564,8 @@ static void conditional_said(struct maker *m)
     x86_land(a, way[1]);
     predict_tail(m, false);
     x86_land(a, over);
-    skip_words(a, 1);
-    look_up(&m->code);
+    routinecalls_skip(a, 1);
+    routinecalls_look_up(&m->code);
 }
 
 static void call_expected(struct maker *m)
@@ -792,7 +575,8 @@ static void call_expected(struct maker *m)
 
     x86_cmp32_ri(a, R_RAX, m->block->call);
     other = x86_jcc8(a, CC_NE);
-    x86_fix(a, x86_call(a), (u64)(m->block->call == RECORD_ENTER ? calls.enter : calls.leave));
+    x86_fix(a, x86_call(a),
+            (u64)(m->block->call == RECORD_ENTER ? routinecalls.enter : routinecalls.leave));
     x86_land(a, other);
 }
 
@@ -909,7 +693,7 @@ static void tail(struct maker *m)
     } else if (b->nexts) {
         links_to(m);
     } else {
-        look_up(&m->code);
+        routinecalls_look_up(&m->code);
     }
 }
 
@@ -955,8 +739,26 @@ static void part_side(struct maker *m, const struct part *p)
         begin_tail(m, e->nexts);
         links_to(m);
     } else {
-        look_up(&m->code);
+        routinecalls_look_up(&m->code);
     }
+}
+
+static void frame_lazily(struct maker *m, const struct record_op *o, bool left)
+{
+    struct x86 *a = &m->code;
+    struct part *p;
+
+    x86_mov(a, R_RCX, MEM(R_RBX, o->base * 8));
+    if (!left) {
+        x86_mov(a, MEM(R12, TH_LATE_TOP), R_RCX);
+        return;
+    }
+    x86_cmp(a, R_RCX, MEM(R12, TH_LATE_LAST));
+    p = new_part(m, PART_LEFT, x86_jcc(a, CC_BE));
+    x86_lea(a, R_RCX, MEM(R_RCX, -(s64)tb_config.calls_frame));
+    x86_mov(a, MEM(R12, TH_LATE_TOP), R_RCX);
+    p->op = o;
+    p->back = x86_here(a);
 }
 
 // Its frame has changed within the record.
@@ -965,20 +767,26 @@ static void frame(struct maker *m, const struct record_op *o)
     bool left = o->kind == RECORD_LEFT;
     struct x86 *a = &m->code;
 
+    if (tb_config.calls_lazy) {
+        frame_lazily(m, o, left);
+        return;
+    }
     x86_mov32(a, R_RCX, MEM(R_RBX, o->base * 8));
     if (left)
         x86_mov(a, R10, MEM(R_RBX, o->index * 8));
-    x86_fix(a, x86_call(a), (u64)(left ? calls.left : calls.entered));
+    x86_fix(a, x86_call(a), (u64)(left ? routinecalls.left : routinecalls.entered));
 }
 
 // -- cold parts --
 
 static void count(struct maker *m, u32 n, enum spool_event e)
 {
+    if (tb_config.calls_lazy)
+        x86_fix(&m->code, x86_call(&m->code), (u64)routinecalls.note);
     x86_mov(&m->code, R_RCX, MEM(R12, TH_MISSES));
     x86_inc_m(&m->code, MEM(R_RCX, (s64)n * 8));
     if (tb_config.calls)
-        x86_inc_m(&m->code, total(R_RCX, spool_event_index(e, tb_config.flags)));
+        x86_inc_m(&m->code, routinecalls_total(R_RCX, spool_event_index(e, tb_config.flags)));
 }
 
 static void part_branch(struct maker *m, const struct part *p)
@@ -1164,6 +972,10 @@ static void emit_part(struct maker *m, const struct part *p)
         x86_fix(a, x86_call(a), (u64)routine_to_learn);
         break;
     case PART_LEARN_TARGET: call_target(m, p->branch, p->counter); break;
+    case PART_LEFT:
+        x86_mov(a, R10, MEM(R_RBX, p->op->index * 8));
+        x86_fix(a, x86_call(a), (u64)routinecalls.left);
+        break;
     case PART_PHASE: part_phase(m); return;
     case PART_SIDE: part_side(m, p); return;
     case PART_SETTLED: settled(m, p); return;
@@ -1208,7 +1020,7 @@ static u8 *make(struct maker *m, const struct record_block *b, struct arena_spac
     for (u32 i = 0; i < m->nlook_up; i++)
         x86_land(&m->code, m->look_up[i]);
     if (m->nlook_up)
-        look_up(&m->code);
+        routinecalls_look_up(&m->code);
     if (m->code.full)
         engine_die("no space for the replay of a block at 0x%lx", b->pc);
     return m->code.p;

@@ -42,7 +42,7 @@ bool config_no_replay(void)
 
     if ((spool->flags & SPOOL_F_REPLAY_AUTO) != SPOOL_F_REPLAY_AUTO)
         return false;
-    c->recording = c->replayer = c->watched = c->stamps = false;
+    c->recording = c->replayer = c->watched = c->stamps = c->calls_lazy = false;
     c->vectors = 0;
     whole_addresses(c);
     return true;
@@ -110,6 +110,9 @@ static void config_replay(struct tb_config *c)
     c->superblocks = c->recording && may_superblock(c);
     c->stamps = c->recording && stamps;
     c->vectors = c->stamps ? vectors() : 0;
+    // routine.S has no code for it by AVX-512; the others count where a call is not known.
+    c->calls_lazy = c->calls && c->vectors == 32 && !c->data && !c->core && !c->curve &&
+                    !(spool->flags & (SPOOL_F_L2 | SPOOL_F_NO_HINTS));
 }
 
 void config_init(u64 i1_bytes, u64 d1_bytes)

@@ -46,6 +46,7 @@ struct tb_config {
     // with calls: number of events, of those that every block adds to, bytes of a frame, and the
     // counter that holds the last frame's address (callgraph/calls.h)
     u32 calls_events, calls_often, calls_frame, calls_top;
+    bool calls_lazy; // replays note totals only before one grows (callgraph/frames.h)
     u64 flags;   // spool flags
     bool counts; // translated code counts: client requests switch this (syscalls/counting.c)
     u32 sink;    // an unused counter, for blocks that do not count

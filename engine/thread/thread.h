@@ -110,12 +110,15 @@
 #define TH_MISSES     0x1d0
 #define TH_REPLAY_SP  0x1d8
 #define TH_RECORD     0x1e0
-#define TH_NUMBER     0x368
+#define TH_NUMBER     0x380
 #define TH_CALLS_BASE 0x200
 #define TH_CALLS_LATE 0x208
 #define TH_CLIENT_SEL 0x210
 #define TH_CORE_LEFT  0x218
-#define TH_CORE_PHASE 0x220
+#define TH_LATE_TOP   0x220
+#define TH_LATE_LAST  0x228
+#define TH_LATE_WAS   0x230
+#define TH_CORE_PHASE 0x238
 
 // The path of a system call (TA_SLOW_TABLE): straight to the kernel, to C, or to the kernel unless
 // the condition beside it is true. "Watched": a name that the engine may have to handle.
@@ -212,6 +215,10 @@ struct thread {
     u64 calls_base, calls_late;
     u64 client_gs; // selector.h: what the client has loaded into %gs
     s64 core_left; // count/cores.h: instructions until its phase ends, less CORES_MARGIN
+    // Of replays that note totals late (callgraph/frames.h), addresses of the client's frames: the
+    // last one that was entered, the last one that has noted totals, and that before the last call
+    // ended. All equal otherwise.
+    u64 late_top, late_last, late_was;
 
     // From here on C only.
     u32 core_phase;   // enum cores_phase
@@ -290,6 +297,9 @@ _Static_assert(offsetof(struct thread, calls_base) == TH_CALLS_BASE, "asm offset
 _Static_assert(offsetof(struct thread, calls_late) == TH_CALLS_LATE, "asm offset");
 _Static_assert(offsetof(struct thread, client_gs) == TH_CLIENT_SEL, "asm offset");
 _Static_assert(offsetof(struct thread, core_left) == TH_CORE_LEFT, "asm offset");
+_Static_assert(offsetof(struct thread, late_top) == TH_LATE_TOP, "asm offset");
+_Static_assert(offsetof(struct thread, late_last) == TH_LATE_LAST, "asm offset");
+_Static_assert(offsetof(struct thread, late_was) == TH_LATE_WAS, "asm offset");
 _Static_assert(offsetof(struct thread, core_phase) == TH_CORE_PHASE, "asm offset");
 
 // The client's stack pointer, and argument i (0 to 5) of the system call that its registers hold.

@@ -188,14 +188,19 @@ struct spool_open_call {
     uint64_t before[SPOOL_EVENTS + sizeof(struct spool_frame_context) / 8];
 };
 
+// Where replays store a part of each frame: its distance from the frame; and the first frame in the
+// file that has none, because it has had no miss yet.
+struct spool_late {
+    uint64_t by, unwritten;
+};
+
 // Whether replays store the totals of misses and a part of each frame elsewhere (spool.h), for
-// slot's thread. True: those totals are read into `total`, and *frames is the distance from a frame
-// to that part.
+// slot's thread. True: those totals are read into `total`, and *frames says where that part is.
 bool spool_frames_late(const struct spool_header *h, int fd, uint32_t slot, uint64_t *total,
-                       uint64_t *frames);
+                       struct spool_late *frames);
 // The frame at `at` in the file; late: that *frames, or NULL. False: there is none.
-bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
-                       struct spool_open_call *f);
+bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at,
+                       const struct spool_late *late, struct spool_open_call *f);
 
 // Adds the costs of slot's thread's open calls to the sums of all threads.
 void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, uint64_t *sum);

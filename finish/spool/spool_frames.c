@@ -19,13 +19,14 @@ static bool is_charged(const struct spool_open_call *f, uint64_t flags, uint64_t
 }
 
 bool spool_frames_late(const struct spool_header *h, int fd, uint32_t slot, uint64_t *total,
-                       uint64_t *frames)
+                       struct spool_late *frames)
 {
     uint64_t n = spool_event_index(SPOOL_EVENTS, h->flags), late;
     uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags), at;
     ssize_t want = (ssize_t)((n - often) * sizeof(*total));
+    uint64_t unwritten;
 
-    if (h->flags & SPOOL_F_CONTEXTS || h->calls + 2 + n > h->counters_used)
+    if (h->flags & SPOOL_F_CONTEXTS || h->calls + 3 + n > h->counters_used)
         return false;
     at = (h->calls + 1) * sizeof(*total);
     if (pread(fd, &late, sizeof(late), (off_t)(spool_counters_at(slot) + at + n * 8)) !=
@@ -33,13 +34,20 @@ bool spool_frames_late(const struct spool_header *h, int fd, uint32_t slot, uint
         !late || late > SPOOL_THREADS_MAX)
         return false;
     late--;
-    *frames = spool_stack_at(late) - spool_stack_at(slot);
+    if (pread(fd, &unwritten, sizeof(unwritten),
+              (off_t)(spool_counters_at(late) + at + (n + 1) * 8)) != sizeof(unwritten))
+        return false;
+    frames->by = spool_stack_at(late) - spool_stack_at(slot);
+    frames->unwritten = UINT64_MAX;
+    if (unwritten)
+        frames->unwritten = SPOOL_STACKS_OFF + spool_stack_at(slot) +
+                            spool_stack_offset(slot, unwritten, SPOOL_FRAMES_BASE);
     return pread(fd, total + often, (size_t)want,
                  (off_t)(spool_counters_at(late) + at + often * 8)) == want;
 }
 
-bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
-                       struct spool_open_call *f)
+bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at,
+                       const struct spool_late *late, struct spool_open_call *f)
 {
     uint64_t bytes = spool_frame_bytes(h->flags), n = spool_event_index(SPOOL_EVENTS, h->flags);
     uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags);
@@ -50,15 +58,18 @@ bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const 
         return false;
     if (!late)
         return true;
+    f->key &= ~SPOOL_FRAME_FILLED;
+    if (at >= late->unwritten)
+        return true;
     f->key |= SPOOL_FRAME_FILLED;
-    at += *late + offsetof(struct spool_open_call, before) + often * sizeof(*f->before);
+    at += late->by + offsetof(struct spool_open_call, before) + often * sizeof(*f->before);
     return pread(fd, f->before + often, rest, (off_t)at) == (ssize_t)rest;
 }
 
 // Ends the calls whose frames are at `first` to `at` in the file: adds their costs to the sums.
 // Stops at an impossible frame. late: spool_frames_read()'s.
 static void end_frames(const struct spool_file *s, int fd, uint64_t first, uint64_t at,
-                       const uint64_t *late, uint64_t *total, uint64_t *sum)
+                       const struct spool_late *late, uint64_t *total, uint64_t *sum)
 {
     uint64_t flags = s->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
     uint64_t often = spool_event_index(SPOOL_E_I1MR, flags), bytes = spool_frame_bytes(flags);
@@ -66,6 +77,7 @@ static void end_frames(const struct spool_file *s, int fd, uint64_t first, uint6
 
     for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
         struct spool_open_call f;
+        uint64_t has;
 
         // A frame's events are complements, so none is 0: where all is 0, as in a hole, no frame
         // was written.
@@ -74,10 +86,11 @@ static void end_frames(const struct spool_file *s, int fd, uint64_t first, uint6
             return;
         if (at != last && is_charged(&f, flags, n))
             continue;
-        for (uint64_t i = 0; i < (f.key & SPOOL_FRAME_FILLED ? n : often); i++)
+        has = f.key & SPOOL_FRAME_FILLED ? n : often;
+        for (uint64_t i = 0; i < has; i++)
             sum[(uint64_t)f.counter + 1 + i] += total[i] + f.before[i] + 1;
         if (f.key & SPOOL_FRAME_SIGNAL)
-            for (uint64_t i = 0; i < n; i++)
+            for (uint64_t i = 0; i < has; i++)
                 total[i] = ~f.before[i];
     }
 }
@@ -86,7 +99,8 @@ void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, ui
 {
     uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
     uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot), totals = 1;
-    uint64_t counters[2 * (SPOOL_EVENTS + 1)], late;
+    uint64_t counters[2 * (SPOOL_EVENTS + 1)];
+    struct spool_late late;
     bool contexts = s->h->flags & SPOOL_F_CONTEXTS, later;
     size_t size = (contexts ? 2 : 1) * (n + 1) * sizeof(*counters);
 

@@ -89,6 +89,16 @@ void calls_counted(struct thread *of, u32 counter, u64 n)
     longjmp(killed, 1);
 }
 
+static u32 filled;
+static bool pending_then;
+
+void frames_late_fill(struct thread *of)
+{
+    filled++;
+    pending_then = ll_has_pending(of);
+    of->late_last = of->late_top;
+}
+
 static bool missed, first_missed; // LL: the latest reference, the first of refer_to_some()
 
 // One more reference that missed its L1, by sim/cache.c.
@@ -237,6 +247,30 @@ static void test_pieces(void **state)
     assert_true(ll_has_pending(t));
     ll_drain(t);
     check();
+}
+
+// What is batched belongs to frames that have noted the totals: it is counted before others note
+// them, and they do before the next reference is batched.
+static void test_counts(void **state)
+{
+    (void)state;
+    ll_share();
+    filled = 0;
+    ll_ref(t, 64, 1, 3);
+    ll_counts(t);
+    assert_true(ll_has_pending(t) && !filled);
+    t->late_top += 128;
+    ll_counts(t);
+    assert_true(filled == 1 && !pending_then && !ll_has_pending(t));
+    ll_ref(t, 64, 1, 3);
+    ll_ref(t, 128, 1, 3);
+    assert_true(filled == 1 && ll_has_pending(t));
+    t->late_top += 128;
+    ll_ref(t, 192, 1, 3);
+    assert_true(filled == 2 && !pending_then && ll_has_pending(t));
+    ll_drain(t);
+    assert_true(counted[3] == 4 && counted[4] == 3);
+    ll_fork_child();
 }
 
 // After a buffer with more than sixteen pieces, none is left to the thread for a while.
@@ -693,6 +727,7 @@ int main(void)
         cmocka_unit_test_setup(test_without_vectors, setup),
         cmocka_unit_test_setup(test_pieces, setup),
         cmocka_unit_test_setup(test_many, setup),
+        cmocka_unit_test_setup(test_counts, setup),
         cmocka_unit_test_setup(test_ask, setup),
         cmocka_unit_test_setup(test_not_batched, setup),
         cmocka_unit_test_setup(test_second_thread, setup),
