@@ -92,8 +92,8 @@ static struct sim_geometry geometry(void)
     return g;
 }
 
-// One thread: --calls=yes needs right totals where a call has a miss. With AVX-512 it simulates each
-// reference at once (no batch); with AVX2 it drains the batch before it reads the totals. The
+// One thread: --calls=yes needs right totals where a call has a miss. With AVX-512 it simulates
+// each reference at once (no batch); with AVX2 it drains the batch before it reads the totals. The
 // levels of a machine and the objects of the data are not for vectors, and take a large batch.
 static u32 own_batch(void)
 {
