@@ -33,6 +33,7 @@ enum machine_kind {
     KIND_YES_NO,
     KIND_PREDICT,
     KIND_FLAG, // no or yes, in 16 bits, as the rest of [core]
+    KIND_SAME,
     KIND_FUSE,
     KIND_NUMBER,
     KIND_PORTS,
@@ -66,6 +67,7 @@ static const char *const replacements[SPOOL_REPLACEMENTS] = { "lru", "plru", "sr
 static const char *const fillings[SPOOL_FILLINGS] = { "miss", "victim" };
 static const char *const indices[SPOOL_INDICES] = { "virtual", "physical" };
 static const char *const no_yes[] = { "no", "yes" };
+static const char *const sames[CORE_SAMES] = { "no", "yes", "stack" };
 static const char *const fusings[CORE_FUSINGS] = { "no", "compare", "arithmetic" };
 static const char *const predictors[MACHINE_PREDICTORS] = { "cachegrind", "tage" };
 
@@ -371,6 +373,7 @@ static bool read_value(struct reader *r, const struct key *k, struct span v)
     case KIND_YES_NO: return read_word(r, k, v, no_yes, 2, field);
     case KIND_PREDICT: return read_word(r, k, v, predictors, MACHINE_PREDICTORS, field);
     case KIND_FLAG: return read_choice(r, k, v, no_yes, 2, field);
+    case KIND_SAME: return read_choice(r, k, v, sames, CORE_SAMES, field);
     case KIND_FUSE: return read_choice(r, k, v, fusings, CORE_FUSINGS, field);
     case KIND_NUMBER:
     case KIND_PORTS:

@@ -37,12 +37,20 @@ enum core_fusing {
     CORE_FUSINGS,
 };
 
+// Loads that have a store's data at once because the expression of their address is the store's.
+enum core_same {
+    CORE_SAME_NONE,
+    CORE_SAME_ANY,
+    CORE_SAME_STACK, // the stack pointer's alone; and of loads, learnt ones too, plain moves alone
+    CORE_SAMES,
+};
+
 struct core_machine {
 #define CORE_NUMBER(field, least, most, what) uint16_t field;
 #define CORE_CLASS(id, word, what)
 #include "share/core.def"
     uint16_t eliminate;  // mov between registers needs no unit; 0 or 1
-    uint16_t same_place; // a load with the expression of the store before it gets the data at once
+    uint16_t same_place; // enum core_same
     uint16_t any_base;   // so does one with another base register, if neither has an index
     uint16_t fuse;       // enum core_fusing
     uint16_t wide_ports; // of the ports of vector classes, those that take 512 bits; 0: all

@@ -221,6 +221,7 @@ static void fetch(struct core *c, struct flow *f)
     }
     // It was asked for when the line `ahead` lines before it was fetched.
     asked = max(c->resteered, c->asked[(c->lines - m->ahead) % CORE_AHEAD]);
+    asked = max(asked, c->stopped);
     c->asked[c->lines++ % CORE_AHEAD] = c->front;
     if (!f->e->fetches || f->e->level == CORE_AT_L1)
         return;
@@ -480,6 +481,8 @@ static bool same_expression(const struct core *c, const struct core_op *load,
 {
     if (s->place != load->place || s->index != load->index)
         return false;
+    if (c->m->same_place == CORE_SAME_STACK && load->place != STACK_PLACE)
+        return false;
     if (!c->m->rename_stores)
         return s->offset == load->offset;
     if (load->place == STACK_PLACE)
@@ -530,6 +533,13 @@ static bool learnt(struct core *c, struct flow *f, const struct core_store *s)
     return false;
 }
 
+// Neither computes with what it loads, unless it stores the result there, nor extends its sign.
+static bool moves_alone(const struct core_op *load)
+{
+    return (load->flags & CORE_F_STORE) ||
+           (load->class == CORE_C_NONE && !(load->flags & CORE_F_SIGNED));
+}
+
 // s: the latest store to the word.
 static bool renamed(struct core *c, struct flow *f, const struct core_ref *r,
                     const struct core_store *s)
@@ -537,7 +547,8 @@ static bool renamed(struct core *c, struct flow *f, const struct core_ref *r,
     const struct core_op *load = f->op;
     bool kept = s->addr == r->addr / 8 && s->place && s->from == r->addr % 8 && s->size >= r->size;
 
-    if (!load->place || (load->flags & CORE_F_VECTOR))
+    if (!load->place || (load->flags & CORE_F_VECTOR) ||
+        (c->m->same_place == CORE_SAME_STACK && !moves_alone(load)))
         return false;
     if (!c->m->rename_stores)
         return kept && !load->index && !s->index &&
@@ -802,8 +813,8 @@ static bool has_target(struct core *c, uint32_t pc)
 }
 
 // A taken branch that was foreseen: cycles until the front end goes on at its target. *again: it
-// can in the same one.
-static uint32_t until_target(struct core *c, const struct flow *f, bool *again)
+// can in the same one. *miss: the target was not known.
+static uint32_t until_target(struct core *c, const struct flow *f, bool *again, bool *miss)
 {
     const struct core_machine *m = c->m;
     uint32_t pc = (uint32_t)f->e->pc, cycles = m->taken;
@@ -814,7 +825,8 @@ static uint32_t until_target(struct core *c, const struct flow *f, bool *again)
     *again = near && known && !(f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN | CORE_F_STORE));
     if (f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN))
         cycles += m->indirect;
-    if (!known && !(f->op->flags & CORE_F_RETURN))
+    *miss = !known && !(f->op->flags & CORE_F_RETURN);
+    if (*miss)
         cycles += m->target_miss;
     else if (!near)
         cycles += m->far_target;
@@ -858,8 +870,8 @@ static void reached(struct core *c, uint64_t pc)
 // The front end goes on at the target: in the same cycle, if not so many blocks were before it.
 static void taken(struct core *c, const struct flow *f)
 {
-    bool again;
-    uint32_t cycles = until_target(c, f, &again);
+    bool again, miss;
+    uint32_t cycles = until_target(c, f, &again, &miss);
 
     c->from = f->e->pc;
     c->came = f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN);
@@ -873,6 +885,8 @@ static void taken(struct core *c, const struct flow *f)
         return;
     c->front += cycles;
     c->front_used = 0;
+    if (miss && c->m->miss_stops)
+        c->stopped = c->front;
 }
 
 // The front end begins anew after t.

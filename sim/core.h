@@ -135,6 +135,7 @@ struct core {
 
     // The front end: the cycle, and what it has delivered in it.
     uint64_t front, resteered;
+    uint64_t stopped; // no line of code that was fetched later was requested before this cycle
     uint64_t line, fetched; // of the latest instruction's first byte, of its last
     uint32_t front_used, front_bytes, blocks;
     uint64_t block_cycle; // in which there were so many

@@ -590,6 +590,42 @@ static void rounds(uint32_t n, uint64_t store, uint64_t load)
     }
 }
 
+// By the stack pointer alone: 4 is rsp. Other registers, loads that compute or extend the sign, and
+// an addition to memory, whose load is renamed: it has the cycle of the addition.
+static void test_stack_alone(void **state)
+{
+    static const struct {
+        uint8_t base, class;
+        uint16_t flags;
+        uint64_t cycles;
+    } of[] = {
+        { 4, CORE_C_NONE, 0, 1 },
+        { 3, CORE_C_NONE, 0, 5 },
+        { 4, CORE_C_ALU, 0, 6 },
+        { 4, CORE_C_NONE, CORE_F_SIGNED, 5 },
+        { 4, CORE_C_ALU, CORE_F_STORE, 1 },
+    };
+
+    (void)state;
+    for (uint32_t k = 0; k < sizeof(of) / sizeof(*of); k++) {
+        struct core_machine m = renaming();
+        struct core_op to = put(8), from = get_again();
+
+        m.same_place = CORE_SAME_STACK;
+        to.place = from.place = (uint8_t)(of[k].base + 1);
+        from.class = of[k].class;
+        from.flags |= of[k].flags;
+        begin_with(&m);
+        for (int i = 0; i < 200; i++) {
+            if (i == 100)
+                forget_sum();
+            refer_at(to, 0x1000, 0x8000);
+            refer_at(from, 0x1020, 0x8000);
+        }
+        assert_int_equal(all(), 100 * 4 * of[k].cycles);
+    }
+}
+
 // A load with another expression is foreseen when it has had the same store's data 72 times since
 // the first time: 5 cycles in 73 rounds, the last of which waits for the first that does not.
 static void test_learnt(void **state)
@@ -947,6 +983,34 @@ static void test_near_targets(void **state)
     assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_RETURN, 8), 4 * 400);
 }
 
+// A jump to the next line, in L2, whose target was not known: its line has been requested with the
+// one before it, and comes in the 20 cycles that the target takes; or it
+// is requested when the target is known, and takes 14 more.
+static uint64_t jump_to_far(uint16_t stops)
+{
+    struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 2 };
+    struct core_op there = { .class = CORE_C_NONE, .bytes = 1 };
+    struct core_exec e = { .op = &jump, .pc = 0x1000, .fetches = true, .taken = true };
+    struct core_machine m = machine;
+    uint64_t from;
+
+    m.miss_stops = stops;
+    m.target_miss = 20;
+    begin_with(&m);
+    run(&e);
+    from = core->front;
+    e = (struct core_exec){ .op = &there, .pc = 0x1040, .fetches = true, .level = CORE_AT_L2 };
+    run(&e);
+    return core->front - from;
+}
+
+static void test_miss_stops(void **state)
+{
+    (void)state;
+    assert_int_equal(jump_to_far(0), 1);
+    assert_int_equal(jump_to_far(1), 15);
+}
+
 // Two near targets in a cycle: the 100 branches take 50. One that is not near is the cycle's last;
 // of nine in turn none is: 100 cycles. An indirect jump and a return end theirs.
 static void test_blocks(void **state)
@@ -1197,6 +1261,7 @@ int main(void)
         cmocka_unit_test(test_mispredicted),   cmocka_unit_test(test_decoding),
         cmocka_unit_test(test_cached_loop),    cmocka_unit_test(test_taken),
         cmocka_unit_test(test_near_targets),   cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_miss_stops),
         cmocka_unit_test(test_scaled),         cmocka_unit_test(test_commit_lines),
         cmocka_unit_test(test_back_line),      cmocka_unit_test(test_near_places),
         cmocka_unit_test(test_target_places),
@@ -1205,7 +1270,8 @@ int main(void)
         cmocka_unit_test(test_fetched_again),  cmocka_unit_test(test_learning),
         cmocka_unit_test(test_barriers),       cmocka_unit_test(test_cycles),
         cmocka_unit_test(test_renamed_stores), cmocka_unit_test(test_renamed_base),
-        cmocka_unit_test(test_renamed_index),  cmocka_unit_test(test_learnt),
+        cmocka_unit_test(test_renamed_index),  cmocka_unit_test(test_stack_alone),
+        cmocka_unit_test(test_learnt),
         cmocka_unit_test(test_learnt_places),  cmocka_unit_test(test_replayed),
     };
     int status = cmocka_run_group_tests(tests, NULL, NULL);

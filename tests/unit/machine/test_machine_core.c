@@ -169,6 +169,8 @@ static void test_words(void **state)
 {
     (void)state;
     refused("fuse", "all", line_of("fuse"), 8, "fuse = all: must be no, compare or arithmetic");
+    refused("same_place", "rsp", line_of("same_place"), 14,
+            "same_place = rsp: must be no, yes or stack");
     refused("eliminate", "1", line_of("eliminate"), 13, "eliminate = 1: must be no or yes");
     refused("wide_ports", "p", FIRST_LINE + LINES, 14,
             "wide_ports = p: must be p and the ports, each a digit from 0 to 9 or A to F, as p05A");
