@@ -61,7 +61,7 @@ static char *put_end(char *at, const char *first)
 
 #define ENTRY 64 // bytes before the first block; the end of a round is behind the last
 
-enum { JUMPS, JUMPS_CLOSE, JUMPS_MEM, LINES, LINES_JUMPS };
+enum { JUMPS, JUMPS_CLOSE, JUMPS_MEM, LINES, LINES_JUMPS, NOPS4, NOPS8 };
 
 // `count` blocks in any order; jumps from each to the next, of 16 bytes, of 6, or of lines of 64
 // with four additions.
@@ -104,6 +104,19 @@ static uint64_t init_lines(const struct loop *l)
     return 1;
 }
 
+// The same of sixteen nops of four bytes, or eight of eight.
+static uint64_t init_nops(const struct loop *l)
+{
+    char *first = code + ENTRY, *at = first;
+
+    put_begin(first);
+    for (unsigned i = 0; i < l->count * 8; i++)
+        at = l->kind == NOPS8 ? PUT(at, "\x0f\x1f\x84\0\0\0\0\0")
+                              : PUT(at, "\x0f\x1f\x40\0\x0f\x1f\x40\0");
+    put_end(at, first);
+    return 1;
+}
+
 enum { CALLS, CALLS_TABLE, RECURSION };
 
 // `count` calls of one function with two additions, as of the same object or by way of a table; or
@@ -134,16 +147,18 @@ static uint64_t init_calls(const struct loop *l)
 }
 
 #define SITES 9
+#define APART 16 // to `kind`: blocks begin at addresses whose low bits differ
 
 // Nine blocks, each of which jumps to the next of a sequence of `count` targets that is repeated;
-// kind: the direct jumps on its way to its indirect one. The area has the sequence.
+// kind: the direct jumps on its way to its indirect one, less APART. The area has the sequence.
 static uint64_t init_indirect(const struct loop *l)
 {
-    char *first = code + ENTRY, *end = first + SITES * 256;
+    char *first = code + ENTRY, *end = first + (SITES + 1) * 256;
     uint64_t state = SEED, mask = l->count - 1;
+    unsigned size = l->kind & APART ? 256 + 7 : 256;
 
     for (unsigned i = 0; i < l->count; i++) {
-        char *target = first + draw(&state) % SITES * 256;
+        char *target = first + draw(&state) % SITES * size;
 
         memcpy(area + 8 * i, &target, 8);
     }
@@ -151,9 +166,9 @@ static uint64_t init_indirect(const struct loop *l)
     PUT(put(PUT(code, "\x48\x89\xf0\x31\xc9\x49\xb8"), (const char *)&area, 8), "\xeb\x00");
     JUMP(code + 17, first);
     for (unsigned i = 0; i < SITES; i++) {
-        char *at = first + 256 * i;
+        char *at = first + size * i;
 
-        for (unsigned j = 0; j < l->kind; j++, at += 16)
+        for (unsigned j = 0; j < l->kind % APART; j++, at += 16)
             JUMP(at, at + 16);
         // add $1+i, %rax; mov (%r8,%rcx,8), %rdx; inc %rcx; and $mask, %ecx; dec %rdi; jz end;
         // jmp *%rdx
@@ -177,8 +192,18 @@ const struct loop code_loops[] = {
       64, 100, 50, run_code, init_jumps, 0, 64, JUMPS, NULL },
     { "jumps-1000", "of 1000 blocks",
       1000, 10, 20, run_code, init_jumps, 0, 1000, JUMPS, NULL },
+    { "jumps-1300", "of 1300 blocks",
+      1300, 10, 20, run_code, init_jumps, 0, 1300, JUMPS, NULL },
+    { "jumps-2000", "of 2000 blocks",
+      2000, 10, 20, run_code, init_jumps, 0, 2000, JUMPS, NULL },
+    { "jumps-3000", "of 3000 blocks",
+      3000, 5, 20, run_code, init_jumps, 0, 3000, JUMPS, NULL },
     { "jumps-4000", "of 4000 blocks",
       4000, 5, 20, run_code, init_jumps, 0, 4000, JUMPS, NULL },
+    { "jumps-5000", "of 5000 blocks",
+      5000, 5, 20, run_code, init_jumps, 0, 5000, JUMPS, NULL },
+    { "jumps-6000", "of 6000 blocks",
+      6000, 5, 20, run_code, init_jumps, 0, 6000, JUMPS, NULL },
     { "jumps-12000", "of 12000 blocks",
       12000, 2, 20, run_code, init_jumps, 0, 12000, JUMPS, NULL },
     { "jumps-20000", "of 20000 blocks",
@@ -199,6 +224,16 @@ const struct loop code_loops[] = {
       1024, 5, 10, run_code, init_lines, 0, 1024, LINES, NULL },
     { "code-4096", "line of code of 4096 in turn",
       4096, 2, 5, run_code, init_lines, 0, 4096, LINES, NULL },
+    { "nops-250", "line of code of 250 in turn, sixteen nops",
+      250, 20, 20, run_code, init_nops, 0, 250, NOPS4, NULL },
+    { "nops-400", "of 400",
+      400, 20, 20, run_code, init_nops, 0, 400, NOPS4, NULL },
+    { "nops-4096", "of 4096",
+      4096, 2, 5, run_code, init_nops, 0, 4096, NOPS4, NULL },
+    { "nops-8-480", "line of code of 480 in turn, eight nops",
+      480, 20, 20, run_code, init_nops, 0, 480, NOPS8, NULL },
+    { "nops-8-1024", "of 1024",
+      1024, 5, 10, run_code, init_nops, 0, 1024, NOPS8, NULL },
     { "code-1024-any", "line of code of 1024 in any order, four additions and a jump",
       1024, 5, 20, run_code, init_jumps, 0, 1024, LINES_JUMPS, NULL },
     { "code-4096-any", "the same of 4096",
@@ -237,6 +272,14 @@ const struct loop code_loops[] = {
       1, 4096, 65536, run_code, init_indirect, AREA, 512, 4, NULL },
     { "indirect-2048", "of a sequence of 2048",
       1, 4096, 65536, run_code, init_indirect, AREA, 2048, 0, NULL },
+    { "indirect-64-apart", "of a sequence of 64, low bits of the places differ",
+      1, 4096, 65536, run_code, init_indirect, AREA, 64, APART, NULL },
+    { "indirect-128-apart", "of a sequence of 128, low bits of the places differ",
+      1, 4096, 65536, run_code, init_indirect, AREA, 128, APART, NULL },
+    { "indirect-512-apart", "of a sequence of 512, low bits of the places differ",
+      1, 4096, 65536, run_code, init_indirect, AREA, 512, APART, NULL },
+    { "indirect-2048-apart", "of a sequence of 2048, low bits of the places differ",
+      1, 4096, 65536, run_code, init_indirect, AREA, 2048, APART, NULL },
     { "indirect-8192", "of a sequence of 8192",
       1, 8192, 131072, run_code, init_indirect, AREA, 8192, 0, NULL },
 };

@@ -187,6 +187,8 @@ LOOP(forward_vector, "", R(16, "movdqa %%xmm0, (%%r14)\n\tmovdqa (%%r14), %%xmm0
     LOOP(name, "mov $1, %%ecx",                                          \
          R(4, "mov %%rax, 8(%%r14)\n\t" R(n, "mov %%rbx, 128(%%r14)")    \
               "mov 8(%%r14), %%rax\n\t" R(3, "imul %%rcx, %%rax")))
+AFTER(forward_after_7, 7)
+AFTER(forward_after_8, 8)
 AFTER(forward_after_15, 15)
 AFTER(forward_after_16, 16)
 // Another place each time; one of four stores before it, drawn: r13 is a generator.
@@ -205,6 +207,9 @@ LOOP(
     LOOP(name, "mov $1, %%ecx",                         \
          R(n, "mov %%rax, 8(%%r14)\n\t" load "\n\timul %%rcx, %%rax"))
 SITES(forward_same_1000, 1000, "mov 8(%%r14), %%rax")
+SITES(forward_same_12, 12, "mov 8(%%r14), %%rax")
+SITES(forward_signed, 4, "movslq 8(%%r14), %%rax")
+SITES(forward_add, 4, "xor %%eax, %%eax\n\tadd 8(%%r14), %%rax")
 SITES(forward_index_4, 4, "mov 8(%%r14,%%rdx), %%rax")
 SITES(forward_index_8, 8, "mov 8(%%r14,%%rdx), %%rax")
 SITES(forward_index_12, 12, "mov 8(%%r14,%%rdx), %%rax")
@@ -212,6 +217,10 @@ SITES(forward_index_16, 16, "mov 8(%%r14,%%rdx), %%rax")
 SITES(forward_index_24, 24, "mov 8(%%r14,%%rdx), %%rax")
 SITES(forward_index_32, 32, "mov 8(%%r14,%%rdx), %%rax")
 SITES(forward_index_48, 48, "mov 8(%%r14,%%rdx), %%rax")
+// The same below the stack pointer, and additions to memory.
+LOOP(forward_stack_100, "mov $1, %%ecx",
+     R(100, "mov %%rax, -8(%%rsp)\n\tmov -8(%%rsp), %%rax\n\timul %%rcx, %%rax"))
+LOOP(forward_added, "", R(4, "addq $1, 8(%%r14)") R(12, "nop"))
 // One of two stores: in turn, each for a number of rounds (rcx counts them), or the second one once
 // in as many.
 #define TURNS(name, which)                                                \
@@ -273,6 +282,29 @@ ROB(rob_400, 400)
 ROB(rob_440, 440)
 ROB(rob_480, 480)
 
+// The same, where the second chain begins half of the area behind the first one in each run, and
+// with other instructions between: loads and stores of one place; additions that wait for the load.
+#define WINDOW(name, n, ins)                                                                    \
+    LOOP(name, "mov %%rax, %%rdx\n\tsub %%r14, %%rdx\n\txor $67108864, %%rdx\n\tadd %%r14, %%rdx", \
+         "mov (%%rax), %%rax\n\t" R(n, ins) "mov (%%rdx), %%rdx\n\t" R(n, ins))
+WINDOW(window_nops_100, 100, "nop")
+WINDOW(window_nops_240, 240, "nop")
+WINDOW(window_nops_280, 280, "nop")
+WINDOW(window_loads_64, 64, "mov 16(%%r14), %%rcx")
+WINDOW(window_loads_100, 100, "mov 16(%%r14), %%rcx")
+WINDOW(window_loads_140, 140, "mov 16(%%r14), %%rcx")
+WINDOW(window_stores_60, 60, "mov %%rbx, 16(%%r14)")
+WINDOW(window_stores_72, 72, "mov %%rbx, 16(%%r14)")
+WINDOW(window_waits_80, 80, "lea 1(%%rax), %%rcx")
+WINDOW(window_waits_120, 120, "lea 1(%%rax), %%rcx")
+
+// Branches by the top bit of a generator: rax, modulo 2^64.
+LOOP(branch_register, "mov $6364136223846793005, %%r13",
+     R(8, "imul %%r13, %%rax\n\tadd $1442695, %%rax\n\ttest %%rax, %%rax\n\tjns 2f\n\t"
+          "lea 1(%%rcx), %%rcx\n\t2:"))
+LOOP(branch_register_not, "mov $6364136223846793005, %%r13",
+     R(8, "imul %%r13, %%rax\n\tadd $1442695, %%rax\n\ttest %%rbx, %%rbx\n\tjns 2f\n\t"
+          "lea 1(%%rcx), %%rcx\n\t2:"))
 // Branches by bytes of the area: rcx walks it, rbx is its mask.
 LOOP(branches, "mov 8(%%r14), %%rbx\n\tmov (%%r14), %%rcx",
      R(8, "inc %%rcx\n\tand %%rbx, %%rcx\n\tcmpb $0, 16(%%r14,%%rcx)\n\tje 2f\n\t"
@@ -520,6 +552,10 @@ const struct loop asm_loops[] = {
       8, 200, 0, forward_fail4, NULL, 4096, 0, 0, NULL },
     { "forward-vector", "store and load of 16 bytes",
       16, 200, 0, forward_vector, NULL, 4096, 0, 0, NULL },
+    { "forward-after-7", "with seven other stores between, and three products",
+      4, 100, 0, forward_after_7, NULL, 4096, 0, 0, NULL },
+    { "forward-after-8", "with eight",
+      4, 100, 0, forward_after_8, NULL, 4096, 0, 0, NULL },
     { "forward-after-15", "with fifteen other stores between, and three products",
       4, 100, 0, forward_after_15, NULL, 4096, 0, 0, NULL },
     { "forward-after-16", "with sixteen",
@@ -530,6 +566,16 @@ const struct loop asm_loops[] = {
       8, 200, 0, forward_drawn, NULL, 4096, 0, 0, NULL },
     { "forward-same-1000", "1000 stores and loads with the same base, a product each",
       1000, 5, 0, forward_same_1000, NULL, 4096, 0, 0, NULL },
+    { "forward-same-12", "12",
+      12, 160, 0, forward_same_12, NULL, 4096, 0, 0, NULL },
+    { "forward-signed", "4, the loads extend the sign",
+      4, 480, 0, forward_signed, NULL, 4096, 0, 0, NULL },
+    { "forward-add", "4, the loads by an addition to zero",
+      4, 480, 0, forward_add, NULL, 4096, 0, 0, NULL },
+    { "forward-stack-100", "100 below the stack pointer, a product each",
+      100, 40, 0, forward_stack_100, NULL, 4096, 0, 0, NULL },
+    { "forward-added", "addition to memory, of four to the same place",
+      4, 400, 0, forward_added, NULL, 4096, 0, 0, NULL },
     { "forward-index-4", "4, the loads with an index",
       4, 480, 0, forward_index_4, NULL, 4096, 0, 0, NULL },
     { "forward-index-8", "8",
@@ -558,6 +604,8 @@ const struct loop asm_loops[] = {
       1, 4096, 0, forward_once_256, NULL, 4096, 0, 0, NULL },
     { "chase-l1", "load, chain in L1",
       16, 400, 32, chase, init_chase, 16 << 10, 64, 0, NULL },
+    { "chase-128k", "load, chain of 128 KiB, any order",
+      16, 200, 512, chase, init_chase, 128 << 10, 64, 0, NULL },
     { "chase-l2", "load, chain of 512 KiB, by pages",
       16, 200, 1536, chase, init_chase, 512 << 10, 64, 1, NULL },
     { "chase-l2-any", "load, chain of 512 KiB, any order",
@@ -604,6 +652,10 @@ const struct loop asm_loops[] = {
       32, 100, 8, lines_read, init_lines, 16 << 10, 0, 0, NULL },
     { "read-l2", "line read, in order",
       32, 50, 512, lines_read, init_lines, 512 << 10, 0, 0, NULL },
+    { "read-256k", "line read, in order",
+      32, 50, 256, lines_read, init_lines, 256 << 10, 0, 0, NULL },
+    { "read-2m", "line read, in order",
+      32, 50, 2048, lines_read, init_lines, 2 << 20, 0, 0, NULL },
     { "read-8m", "line read, in order",
       32, 25, 8192, lines_read, init_lines, 8 << 20, 0, 0, NULL },
     { "read-128m", "line read, in order",
@@ -612,6 +664,10 @@ const struct loop asm_loops[] = {
       32, 100, 8, lines_written, init_lines, 16 << 10, 0, 0, NULL },
     { "write-l2", "line written, in order",
       32, 50, 512, lines_written, init_lines, 512 << 10, 0, 0, NULL },
+    { "write-256k", "line written, in order",
+      32, 50, 256, lines_written, init_lines, 256 << 10, 0, 0, NULL },
+    { "write-2m", "line written, in order",
+      32, 50, 2048, lines_written, init_lines, 2 << 20, 0, 0, NULL },
     { "write-8m", "line written, in order",
       32, 25, 8192, lines_written, init_lines, 8 << 20, 0, 0, NULL },
     { "write-128m", "line written, in order",
@@ -620,6 +676,10 @@ const struct loop asm_loops[] = {
       8, 100, 32, lines_copied, init_lines, 16 << 10, 0, 1, NULL },
     { "copy-l2", "line copied, by 16 bytes, in order",
       8, 100, 2048, lines_copied, init_lines, 512 << 10, 0, 1, NULL },
+    { "copy-256k", "line copied, by 16 bytes, in order",
+      8, 100, 1024, lines_copied, init_lines, 256 << 10, 0, 1, NULL },
+    { "copy-2m", "line copied, by 16 bytes, in order",
+      8, 100, 8192, lines_copied, init_lines, 2 << 20, 0, 1, NULL },
     { "copy-16m", "line copied, by 16 bytes, in order",
       8, 50, 65536, lines_copied, init_lines, 16 << 20, 0, 1, NULL },
     { "copy-128m", "line copied, by 16 bytes, in order",
@@ -636,6 +696,8 @@ const struct loop asm_loops[] = {
       8, 400, 512, steps, init_lines, 1088 * 512, 1088, 0, NULL },
     { "steps-4160-ll", "of 4160 bytes, of 3000",
       8, 400, 3000, steps, init_lines, 4160 * 3000, 4160, 0, NULL },
+    { "random-256k", "load of any line, independent",
+      8, 200, 4096, lines_random, init_lines, 256 << 10, 0, 2, NULL },
     { "random-l2", "load of any line, independent",
       8, 200, 4096, lines_random, init_lines, 512 << 10, 0, 2, NULL },
     { "random-4m", "load of any line, independent",
@@ -660,6 +722,30 @@ const struct loop asm_loops[] = {
       2, 30, 0, rob_440, init_two, 128 << 20, 64, LARGE, NULL },
     { "rob-480", "two loads of memory, 480 nops after each",
       2, 30, 0, rob_480, init_two, 128 << 20, 64, LARGE, NULL },
+    { "window-nops-100", "two loads of memory, 100 nops after each, another start",
+      2, 40, 0, window_nops_100, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-nops-240", "two loads of memory, 240 nops after each, another start",
+      2, 40, 0, window_nops_240, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-nops-280", "two loads of memory, 280 nops after each, another start",
+      2, 40, 0, window_nops_280, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-loads-64", "two loads of memory, 64 loads of L1 after each, another start",
+      2, 40, 0, window_loads_64, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-loads-100", "two loads of memory, 100 loads of L1 after each, another start",
+      2, 40, 0, window_loads_100, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-loads-140", "two loads of memory, 140 loads of L1 after each, another start",
+      2, 40, 0, window_loads_140, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-stores-60", "two loads of memory, 60 stores after each, another start",
+      2, 40, 0, window_stores_60, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-stores-72", "two loads of memory, 72 stores after each, another start",
+      2, 40, 0, window_stores_72, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-waits-80", "two loads of memory, 80 additions to the first after each, another start",
+      2, 40, 0, window_waits_80, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "window-waits-120", "two loads of memory, 120 additions to the first after each, anew",
+      2, 40, 0, window_waits_120, init_chase, 128 << 20, 64, LARGE, NULL },
+    { "branch-register", "generator of 4 cycles, branch by it, and an addition or not",
+      8, 300, 0, branch_register, NULL, 4096, 0, 0, NULL },
+    { "branch-register-not", "the same, the branch not by it",
+      8, 300, 0, branch_register_not, NULL, 4096, 0, 0, NULL },
     { "branch-never", "branch and five more, the same way",
       8, 300, 300, branches, init_branches, 2048, 1024, 0, NULL },
     { "branch-256", "branch and five more, drawn, period 256",
