@@ -11,6 +11,7 @@ $(SIM_TESTS): $(BUILD)/tests/test_sim_%: $(BUILD)/obj/asan/tests/unit/test_sim_%
 
 $(BUILD)/tests/test_sim_stamps $(BUILD)/tests/test_sim_level: $(BUILD)/obj/asan/sim/cache.o
 $(BUILD)/tests/test_sim_level $(BUILD)/tests/test_sim_prefetch: $(BUILD)/obj/asan/sim/recent.o
+$(BUILD)/tests/test_sim_level: $(BUILD)/obj/asan/sim/level_ops.o
 $(BUILD)/tests/test_sim_core: $(BUILD)/obj/asan/sim/units.o
 
 .PHONY: check-sim

@@ -9,7 +9,76 @@
 #ifndef QUERN_SIM_LEVEL_OPS_H
 #define QUERN_SIM_LEVEL_OPS_H
 
-#include "sim/level.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/recent.h"
+
+// Which line of a full set is replaced. An empty way is filled first, the lowest one.
+enum sim_replacement {
+    SIM_LRU, // the least recently used
+    // A binary tree over the ways, a bit for each node. A use makes the bits on the way's path
+    // point away from it; the line replaced is where all bits point. Ways: a power of two.
+    SIM_PLRU,
+    // Each way has a prediction of two bits: 0 after a hit, 2 after a fill. The line replaced is
+    // the first whose prediction is 3; while there is none, all predictions grow by one (Jaleel et
+    // al., "High performance cache replacement using re-reference interval prediction", ISCA 2010,
+    // SRRIP with hit priority).
+    SIM_SRRIP,
+};
+
+// Of SIM_PLRU and SIM_SRRIP.
+#define SIM_LEVEL_WAYS 32u
+
+// Of a line that was replaced: it was put in ahead of its use, and not used since.
+#define SIM_LEVEL_MARK (UINT64_C(1) << 63)
+
+// With SIM_LRU and more ways than these, and more than one set, a set's ways are a list.
+#define SIM_LEVEL_ORDERED 16u
+
+// How the lines of a level are kept.
+enum sim_level_kind {
+    // Each set has its tags side by side, and a state. These are for processors of today, with tags
+    // of 32 bits: room for so many, and of the tree as many ways.
+    SIM_LEVEL_TREE_8, // SIM_PLRU
+    SIM_LEVEL_TREE_16,
+    SIM_LEVEL_ORDER_8, // SIM_LRU
+    SIM_LEVEL_ORDER_16,
+    SIM_LEVEL_PREDICTIONS_16, // SIM_SRRIP
+    SIM_LEVEL_SETS,           // any other ways, tags of 32 or 64 bits
+    // Each set has its tags in order of use, the latest first and the empty ones last; the highest
+    // bit of a tag is the mark.
+    SIM_LEVEL_LIST,
+    SIM_LEVEL_TABLE, // one set of many ways: `recent`, whose keys are the tags
+};
+
+// A line's number is (quotient * odd + group) << low_bits | low: `group` and `low` are its set, the
+// quotient plus one is its tag. Sets are odd << low_bits. A tag of 0 is an empty way.
+//
+// Of the first kinds a set's state is one word if there are at most 16 ways and replacement needs
+// no more than 32 bits: these, 16 bits for the ways in use, 16 for those with a mark. Else two
+// words: the bits of replacement; 32 bits for the ways in use, 32 for the marks. The bits of
+// replacement: the order of use, four bits a way; the tree's node n at bit n (the root is 1, the
+// children of n are 2n and 2n + 1); or two for each way.
+struct sim_level {
+    void *tags; // at set * room + way, of 32 or 64 bits; of SIM_LEVEL_TABLE a slot's mark
+    uint64_t *state;
+    uint32_t sets, assoc, line_shift;
+    uint32_t room, tag_bytes, words; // from set to set: tags, and words of state
+    uint32_t low_bits, odd;
+    uint64_t low_mask;
+    enum sim_replacement replacement;
+    enum sim_level_kind kind;
+    uint32_t away[SIM_LEVEL_WAYS], path[SIM_LEVEL_WAYS]; // of a way: its nodes, and which are 1
+    struct sim_recent recent;
+};
+
+enum sim_use {
+    SIM_ABSENT, // nothing has changed
+    SIM_PRESENT,
+    SIM_FIRST_USE, // present and marked; the mark is gone
+};
 
 #define SIM_LEVEL_OP static inline __attribute__((always_inline))
 
@@ -278,12 +347,12 @@ SIM_LEVEL_OP void sim_tree_use(const struct sim_level *l, uint64_t *bits, uint32
     *bits = (*bits & ~(uint64_t)l->path[way]) | l->away[way];
 }
 
-// Of the bits of nodes 1 to 7 the node below, 8 to 15, to which they lead. In level.c.
-extern const uint8_t sim_tree_third[128];
+// Of the bits of nodes 1 to 7 the node below, 8 to 15, to which they lead.
+extern const uint8_t sim_level_tree_third[128];
 
 SIM_LEVEL_OP uint32_t sim_tree_victim(uint32_t assoc, uint64_t bits)
 {
-    uint32_t node = assoc >= 8 ? sim_tree_third[bits >> 1 & 127] : 1;
+    uint32_t node = assoc >= 8 ? sim_level_tree_third[bits >> 1 & 127] : 1;
 
     while (node < assoc)
         node = 2 * node + (uint32_t)(bits >> node & 1);
@@ -443,17 +512,17 @@ SIM_LEVEL_OP bool sim_table_has(const struct sim_level *l, struct sim_level_plac
 
 // ---- A level ----
 
-// Of SIM_LEVEL_LIST, in level.c.
-enum sim_use sim_list_use(struct sim_level *l, struct sim_level_place p);
-uint64_t sim_list_fill(struct sim_level *l, struct sim_level_place p, uint64_t mark);
-bool sim_list_has(const struct sim_level *l, struct sim_level_place p);
-bool sim_list_take(struct sim_level *l, struct sim_level_place p);
+// Of SIM_LEVEL_LIST.
+enum sim_use sim_level_list_use(struct sim_level *l, struct sim_level_place p);
+uint64_t sim_level_list_fill(struct sim_level *l, struct sim_level_place p, uint64_t mark);
+bool sim_level_list_has(const struct sim_level *l, struct sim_level_place p);
+bool sim_level_list_take(struct sim_level *l, struct sim_level_place p);
 
 SIM_LEVEL_OP enum sim_use sim_level_use_as(struct sim_level *l, struct sim_level_place p,
                                            struct sim_shape s)
 {
     if (s.kind == SIM_LEVEL_LIST)
-        return sim_list_use(l, p);
+        return sim_level_list_use(l, p);
     return s.kind == SIM_LEVEL_TABLE ? sim_table_use(l, p) : sim_set_use(l, p, s);
 }
 
@@ -461,7 +530,7 @@ SIM_LEVEL_OP uint64_t sim_level_fill_as(struct sim_level *l, struct sim_level_pl
                                         uint64_t mark, struct sim_shape s)
 {
     if (s.kind == SIM_LEVEL_LIST)
-        return sim_list_fill(l, p, mark);
+        return sim_level_list_fill(l, p, mark);
     return s.kind == SIM_LEVEL_TABLE ? sim_table_fill(l, p, mark) : sim_set_fill(l, p, mark, s);
 }
 
@@ -469,7 +538,7 @@ SIM_LEVEL_OP bool sim_level_has_as(const struct sim_level *l, struct sim_level_p
                                    struct sim_shape s)
 {
     if (s.kind == SIM_LEVEL_LIST)
-        return sim_list_has(l, p);
+        return sim_level_list_has(l, p);
     return s.kind == SIM_LEVEL_TABLE ? sim_table_has(l, p) : sim_set_find(l, p, s) != s.assoc;
 }
 
@@ -477,7 +546,7 @@ SIM_LEVEL_OP bool sim_level_take_as(struct sim_level *l, struct sim_level_place 
                                     struct sim_shape s)
 {
     if (s.kind == SIM_LEVEL_LIST)
-        return sim_list_take(l, p);
+        return sim_level_list_take(l, p);
     return s.kind == SIM_LEVEL_TABLE ? sim_table_take(l, p) : sim_set_take(l, p, s);
 }
 

@@ -12,7 +12,8 @@
 // Pairs: a line that misses L2 takes the other line of its aligned pair with it. Next: it takes the
 // next line of its page with it, as AMD's processors do.
 //
-// Pure arithmetic, as cache.h, and inline, as recent.h. It has pointers into itself: not to be copied once it is used.
+// Pure arithmetic, as cache.h, and inline, as recent.h. It has pointers into itself: not to be
+// copied once it is used.
 #ifndef QUERN_SIM_PREFETCH_H
 #define QUERN_SIM_PREFETCH_H
 
@@ -128,14 +129,7 @@ static inline uint32_t sim_prefetch_lines(const struct sim_prefetch *p, uint64_t
 }
 
 // Both.
-static inline uint32_t sim_prefetch(struct sim_prefetch *p, uint64_t line, bool missed,
-                                    uint64_t lines[SIM_AHEAD_MAX])
-{
-    struct sim_ahead named = { 0, 0, 0 };
-
-    if (p->distance)
-        named = sim_stream_ahead(p, line);
-    return sim_prefetch_lines(p, line, missed, named, lines);
-}
+uint32_t sim_prefetch(struct sim_prefetch *p, uint64_t line, bool missed,
+                      uint64_t lines[SIM_AHEAD_MAX]);
 
 #endif

@@ -12,7 +12,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "sim/core.h"
-#include "sim/level_ops.h"
+#include "sim/level.h"
 #include "sim/prefetch.h"
 
 #define LEVELS_INLINE static inline __attribute__((always_inline))

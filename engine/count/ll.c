@@ -471,7 +471,8 @@ static void simulate_levels(struct thread *t, struct pending *w, struct pending 
     levels_finish(t);
 }
 
-// A piece is full: TLBs and streams are asked by who fills it, the other levels by who simulates it.
+// A piece is full: TLBs and streams are asked by who fills it, the other levels by who simulates
+// it.
 static void ask_first(struct thread *t, struct pending *w)
 {
     const struct pending *end = w + PIECE_BYTES / sizeof(*w);
@@ -479,7 +480,7 @@ static void ask_first(struct thread *t, struct pending *w)
     if (!levels_are_on() || !vectorlevels_ask_first(t))
         return;
     for (; w < end; w++)
-        w->size |= vector_levels_ask(t, w->addr, w->size & ~LL_FLAGS ? w->size : w->size | 1);
+        w->size |= vectorlevels_ask(t, w->addr, w->size & ~LL_FLAGS ? w->size : w->size | 1);
 }
 
 static struct pending *simulate_by_vectors(struct thread *t, struct pending *w, struct pending *end)

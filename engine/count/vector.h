@@ -42,9 +42,9 @@
 #define LL_BATCH_SHARED 0xffff     // 4096
 #define LL_FETCH        0x40000000 // in the size of a reference: of an instruction (levels.h)
 #define LL_DONE         0xffffffff // size of a reference that has been simulated
-// In the size, too, of which that has 8 bits: what has been asked beforehand (levels_priv.h). Of TLBs:
-// the first one missed, the second one, too. Of streams: which lines of L2 each of a reference's
-// lines loads ahead, with 9 bits each.
+// In the size, too, of which that has 8 bits: what has been asked beforehand (levels_priv.h). Of
+// TLBs: the first one missed, the second one, too. Of streams: which lines of L2 each of a
+// reference's lines loads ahead, with 9 bits each.
 #define LL_TLB_ASKED     0x20000000
 #define LL_TLB_MISSED    0x10000000
 #define LL_TLB_WALKED    0x08000000

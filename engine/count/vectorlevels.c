@@ -7,15 +7,16 @@
 
 #include "engine/count/levels_priv.h"
 
-#define SHAPES(name, l2, ll, power)                                                                \
-    static const struct levels_shapes name = { true, l2, ll, power };                              \
-    static __attribute__((noinline)) void vector_half_##name(struct thread *t, struct levels *own) \
-    {                                                                                              \
-        levels_ll_oldest(t, own, LEVELS_WAITING / 2, name);                                        \
-    }                                                                                              \
-    static void vector_levels_##name(struct thread *t, u64 addr, u32 size, u32 counter)            \
-    {                                                                                              \
-        levels_reference(t, addr, size, counter, false, vector_half_##name, name);                 \
+#define SHAPES(name, l2, ll, power)                                                      \
+    static const struct levels_shapes name = { true, l2, ll, power };                    \
+    static __attribute__((noinline)) void vectorlevels_half_##name(struct thread *t,     \
+                                                                   struct levels *own)   \
+    {                                                                                    \
+        levels_ll_oldest(t, own, LEVELS_WAITING / 2, name);                              \
+    }                                                                                    \
+    static void vectorlevels_##name(struct thread *t, u64 addr, u32 size, u32 counter)   \
+    {                                                                                    \
+        levels_reference(t, addr, size, counter, false, vectorlevels_half_##name, name); \
     }
 
 SHAPES(tree_8_16, SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true)
@@ -30,10 +31,10 @@ vectorlevels_one *vectorlevels_for(const struct thread *t)
         bool power;
         vectorlevels_one *one;
     } known[] = {
-        { SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true, vector_levels_tree_8_16 },
-        { SIM_LEVEL_TREE_16, SIM_LEVEL_TREE_16, true, vector_levels_tree_16_16 },
+        { SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true, vectorlevels_tree_8_16 },
+        { SIM_LEVEL_TREE_16, SIM_LEVEL_TREE_16, true, vectorlevels_tree_16_16 },
         { SIM_LEVEL_PREDICTIONS_16, SIM_LEVEL_PREDICTIONS_16, false,
-          vector_levels_predictions_16_16 },
+          vectorlevels_predictions_16_16 },
     };
 
     if (!tb_config.vectors || !levels_can_wait())
@@ -46,7 +47,7 @@ vectorlevels_one *vectorlevels_for(const struct thread *t)
     return NULL;
 }
 
-u32 vector_levels_ask(const struct thread *t, u64 addr, u32 size)
+u32 vectorlevels_ask(const struct thread *t, u64 addr, u32 size)
 {
     return levels_ask(t->levels, addr, size, tree_8_16);
 }

@@ -7,16 +7,16 @@
 
 #include "engine/count/levels.h"
 
-// A reference; size: with LL_FETCH, and what vector_levels_ask() has said, if it was asked.
+// A reference; size: with LL_FETCH, and what vectorlevels_ask() has said, if it was asked.
 typedef void vectorlevels_one(struct thread *t, u64 addr, u32 size, u32 counter);
 
 // What simulates a thread's references, or NULL: the levels are others, or there are no vectors
 // (--no-vectors). @signal-safe
 vectorlevels_one *vectorlevels_for(const struct thread *t);
 
-// TLBs and streams do not depend on the other levels, so two processors may simulate them. Asks both
-// of a reference; returns bits for its size.
+// TLBs and streams do not depend on the other levels, so two processors may simulate them. Asks
+// both of a reference; returns bits for its size.
 bool vectorlevels_ask_first(const struct thread *t);
-u32 vector_levels_ask(const struct thread *t, u64 addr, u32 size);
+u32 vectorlevels_ask(const struct thread *t, u64 addr, u32 size);
 
 #endif

@@ -285,7 +285,7 @@ static void by_vectors(struct thread *t, struct made *m, bool ask)
     assert_non_null(refer);
     assert_true(vectorlevels_ask_first(t));
     for (u32 i = 0; ask && i < AT_ONCE; i++)
-        m[i].size |= vector_levels_ask(t, m[i].addr, m[i].size);
+        m[i].size |= vectorlevels_ask(t, m[i].addr, m[i].size);
     for (u32 i = 0; i < AT_ONCE; i++)
         refer(t, m[i].addr, m[i].size, 2);
     levels_finish(t);
