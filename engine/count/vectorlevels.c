@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // References to levels of processors of today, by vectors (vectorlevels.h). L2 and LL are of known
-// shapes, so that a reference is one piece of code: a call for each step, and whatever a step may
-// have to ask of a level, took half of the time.
+// shapes, so that a reference is one piece of code, without a call for each step and without what a
+// step would have to ask of a level.
 #include "engine/count/vectorlevels.h"
 
 #include "engine/count/levels_priv.h"
