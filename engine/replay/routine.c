@@ -449,9 +449,40 @@ static void predict_target(struct maker *m, u64 branch, u32 counter)
     p->counter = counter;
 }
 
+// Whether branches that leave a record are predicted without a jump.
+static bool is_even(void)
+{
+    return !tb_config.calls && !tb_config.predictor && !tb_config.learns &&
+           !(spool->flags & SPOOL_F_NO_HINTS);
+}
+
+// As predict_evenly().
+static void predict_target_evenly(struct maker *m, u64 branch, u32 counter)
+{
+    struct x86_mem last = MEM(R12, TA_BTAC + (s64)(branch & 511) * 8);
+    struct x86 *a = &m->code;
+
+    if (!is_even()) {
+        predict_target(m, branch, counter);
+        return;
+    }
+    x86_mov(a, R_RCX, MEM(R12, TH_MISSES));
+    x86_mov(a, R_RDX, last);
+    x86_mov(a, last, R_RAX);
+    x86_sub_rr(a, R_RDX, R_RAX);
+    x86_neg_r(a, R_RDX); // carry: it was another one
+    x86_adc_mi8(a, MEM(R_RCX, (s64)counter * 8), 0);
+}
+
 static struct x86_mem branch_counter(u64 branch)
 {
     return MEM_X(R12, R13, 0, TA_BRANCH + (s64)(branch & 127));
+}
+
+static void note_outcome(struct x86 *a, bool taken)
+{
+    x86_lea(a, R13, MEM_X(R13, R13, 0, taken ? 128 : 0));
+    x86_and32_ri(a, R13, 0x3f80);
 }
 
 static void predict(struct maker *m, u64 branch, u32 counter, bool taken)
@@ -473,14 +504,39 @@ static void predict(struct maker *m, u64 branch, u32 counter, bool taken)
     p->branch = branch;
     p->counter = counter;
     p->back = x86_here(a);
-    x86_lea(a, R13, MEM_X(R13, R13, 0, taken ? 128 : 0));
-    x86_and32_ri(a, R13, 0x3f80);
+    note_outcome(a, taken);
+}
+
+// The same for a branch that leaves its record, without a jump. Superblocks go on where outcomes
+// are foreseen, so these are the others: the simulated predictor is often wrong, and so was the
+// host's about that jump (docs/design/030).
+static void predict_evenly(struct maker *m, u64 branch, u32 counter, bool taken)
+{
+    struct x86_mem misses = MEM(R_RCX, (s64)counter * 8), c = branch_counter(branch);
+    struct x86 *a = &m->code;
+
+    if (!is_even()) {
+        predict(m, branch, counter, taken);
+        return;
+    }
+    x86_mov(a, R_RCX, MEM(R12, TH_MISSES));
+    x86_cmp8_mi(a, c, 2); // carry: not taken is predicted
+    if (taken) {
+        x86_adc_mi8(a, misses, 0);
+        x86_cmp8_mi(a, c, 3);
+        x86_adc8_mi8(a, c, 0); // one more, up to 3
+    } else {
+        x86_sbb_mi8(a, misses, 0xff); // one more without carry
+        x86_cmp8_mi(a, c, 1);
+        x86_adc8_mi8(a, c, 0xff); // one less, down to 0
+    }
+    note_outcome(a, taken);
 }
 
 // The branch at the record's end.
 static void predict_tail(struct maker *m, bool taken)
 {
-    predict(m, m->block->branch, m->block->counter, taken);
+    predict_evenly(m, m->block->branch, m->block->counter, taken);
 }
 
 // Code words that are changed while other threads run must not cross a line of the host's cache.
@@ -679,7 +735,7 @@ static void tail(struct maker *m)
         tick(m);
     if (b->tail == RECORD_INDIRECT) {
         x86_mov(&m->code, R_RAX, MEM(R_RBX, (b->slots - 1) * 8));
-        predict_target(m, b->branch, b->counter);
+        predict_target_evenly(m, b->branch, b->counter);
     }
     skip_record(m, &whole);
     begin_tail(m, b->tail == RECORD_COND ? 2 : b->nexts);
@@ -730,9 +786,9 @@ static void part_side(struct maker *m, const struct part *p)
         tick(m);
     if (e->indirect) {
         x86_mov(&m->code, R_RAX, MEM(R_RBX, (e->slots - 1) * 8));
-        predict_target(m, o->add, o->counter);
+        predict_target_evenly(m, o->add, o->counter);
     } else if (tb_config.branch && e->nexts) {
-        predict(m, o->add, o->counter, o->way == RECORD_JOINT_NOT_TAKEN);
+        predict_evenly(m, o->add, o->counter, o->way == RECORD_JOINT_NOT_TAKEN);
     }
     skip_record(m, e);
     if (e->nexts) {
