@@ -59,18 +59,11 @@ struct pending {
 #define PIECES      16u
 #define PIECE_BYTES (LL_BATCH_SHARED + 1u)
 
-// When a buffer makes more than PIECES pieces, the replayer has to simulate some of them while the
-// thread fills its next buffer, and LL moves between both processors' caches all the time
-// (matrices: 1.33 of both processors' time). The thread then does not help for this many buffers.
-#define RETRY 64u
-
 #define PATIENCE 32768u // looks: some milliseconds, of a piece that takes half of one
 
 struct queue {
     _Alignas(64) u32 given; // pieces so far, by whoever replays
     u32 on;                 // 0: the batch is at TA_LL
-    u32 before;             // `given` when this buffer was begun
-    u32 retry;              // buffers until the thread helps again
     _Alignas(64) u32 done;
     u32 asked; // the thread sleeps on *word, and is to be woken for pieces
     u32 helps; // the thread waits, and simulates pieces meanwhile
@@ -637,11 +630,11 @@ static void wake(struct queue *q)
     sys_futex(q->word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL);
 }
 
-// With levels a piece takes as long as its records took. The thread simulates it if it has nothing
-// else to do: the levels stay in its processor's caches.
+// All pieces are full. The thread simulates them if it has nothing else to do: LL stays in its
+// processor's caches, and with levels a piece takes as long as its records took.
 static void leave_to_thread(const struct queue *q)
 {
-    for (u32 i = 0; i < PATIENCE && levels_are_on() && pieces(q) == PIECES; i++) {
+    for (u32 i = 0; i < PATIENCE && pieces(q) == PIECES; i++) {
         if (!__atomic_load_n(&q->helps, __ATOMIC_RELAXED))
             return;
         __builtin_ia32_pause();
@@ -669,23 +662,10 @@ void ll_full(struct thread *t)
     lock_drop(&stripe[0].lock);
 }
 
-// Whether the client's thread may help with the buffer that begins.
-static bool is_for_thread(struct queue *q)
-{
-    if (levels_are_on())
-        q->retry = 0;
-    else if (q->retry)
-        q->retry--;
-    else if (q->on && q->given - q->before > PIECES)
-        q->retry = RETRY;
-    q->before = q->given;
-    return !q->retry;
-}
-
 void ll_beside(struct thread *t, bool beside)
 {
     struct queue *q = queue_of(t);
-    bool on = beside && !ll.shared && tb_config.stamps && !tb_config.calls && is_for_thread(q);
+    bool on = beside && !ll.shared && tb_config.stamps && !tb_config.calls;
 
     if (on != q->on) {
         ll_drain(t);

@@ -484,6 +484,12 @@ vector_even: // of two vectors' words
     mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 4f
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
+    jne 8f
+    .irp n, 0, 64, 128, 192 // another processor has written it, and each reference is marked
+    prefetchw [rdi + 2048 + \n]
+    .endr
+8:
     vmovdqu64 zmm0, zmmword ptr [rdi]
     vmovdqu64 zmm1, zmmword ptr [rdi + 64]
     vmovdqu64 zmm2, zmmword ptr [rdi + 128]

@@ -273,28 +273,25 @@ static void test_counts(void **state)
     ll_fork_child();
 }
 
-// After a buffer with more than sixteen pieces, none is left to the thread for a while.
+// More than sixteen pieces: who fills the last one simulates the oldest, also if a thread says that
+// it helps and does not come. Both times fifteen are left, and what is behind them.
 static void test_many(void **state)
 {
     (void)state;
-    ll_beside(t, true);
-    refer_to_some(PIECES * PIECE);
-    ll_drain(t);
-    ll_beside(t, true);
-    refer_to_some((PIECES + 1) * PIECE);
-    ll_replayed(t);
-    for (u32 i = 0; i < 64; i++) {
+    for (u32 helps = 0; helps < 2; helps++) {
+        ll_helps(t, helps);
         ll_beside(t, true);
-        refer_to_some(i ? 17 : PIECE);
+        refer_to_some((PIECES + 1) * PIECE + 17);
         ll_replayed(t);
+        for (u32 i = 0; i < PIECES - 1; i++)
+            assert_true(ll_help(t));
+        assert_false(ll_help(t));
+        assert_true(ll_has_pending(t));
+        ll_drain(t);
         check();
     }
-    ll_beside(t, true);
-    refer_to_some(17);
-    ll_replayed(t);
-    assert_true(ll_has_pending(t));
-    ll_drain(t);
-    check();
+    ll_helps(t, false);
+    ll_beside(t, false);
 }
 
 // The thread asks to be woken: there is enough already, or not yet.
