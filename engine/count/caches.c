@@ -290,7 +290,7 @@ bool caches_by_vectors(void)
 bool caches_by_whole_vectors(void)
 {
     return caches_by_vectors() && vector_sets.ll_set && tb_config.d1_sets <= SIM_STAMPS_HINTS &&
-           (tb_config.vectors == 32 || (cpu.pext && !tb_config.calls));
+           (tb_config.vectors == 32 || (cpu.pext && (!tb_config.calls || tb_config.calls_lazy)));
 }
 
 static bool is_in_d1(const struct thread *t, u64 line)

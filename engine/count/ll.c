@@ -85,14 +85,17 @@ static struct sim_geometry geometry(void)
     return g;
 }
 
-// One thread: --calls=yes needs right totals where a call has a miss. With AVX-512 it simulates
-// each reference at once (no batch); with AVX2 it drains the batch before it reads the totals. The
-// levels of a machine and the objects of the data are not for vectors, and take a large batch.
+// One thread: --calls=yes needs right totals where a call has a miss. It drains the batch before it
+// reads them; with AVX-512, where totals are noted at each call, it simulates each reference at once
+// (no batch). The levels of a machine and the objects of the data are not for vectors, and take a
+// large batch.
 static u32 own_batch(void)
 {
     if (levels_are_on() || tb_config.data)
         return LL_BATCH_SHARED;
-    return tb_config.calls && tb_config.vectors == 64 ? 0 : LL_BATCH_OWN;
+    if (tb_config.calls && tb_config.vectors == 64 && !tb_config.calls_lazy)
+        return 0;
+    return LL_BATCH_OWN;
 }
 
 // Sets how many references are batched. A miss of an L1 loads its set of LL ahead only if that is

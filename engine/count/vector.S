@@ -479,8 +479,6 @@ vector_even: // of two vectors' words
 1:  lea rbx, [rdi + 256]
     cmp rbx, r12
     ja 4f
-    cmp qword ptr [rip + vector_sets + VS_OWNER], 0
-    jne 5f // with --calls=yes there are totals to count
     mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 4f
@@ -529,6 +527,9 @@ vector_even: // of two vectors' words
     \search
     mov dword ptr [rdi + 12], LL_DONE
     inc qword ptr [rdx + r10 * 8]
+    mov rcx, [rip + vector_sets + VS_OWNER]
+    test rcx, rcx
+    jnz 9f
     test eax, eax
     jz 6f
 3:  add r9, 8
@@ -538,6 +539,13 @@ vector_even: // of two vectors' words
     jmp 1b
 6:  inc qword ptr [rdx + r10 * 8 + 8] // by a jump: an addition of 0 would be stored, too
     jmp 3b
+9:  movzx ecx, byte ptr [rcx + r10] // with --calls=yes: the totals
+    add rcx, [rip + vector_sets + VS_TOTALS]
+    inc qword ptr [rdx + rcx * 8]
+    test eax, eax
+    jnz 3b
+    inc qword ptr [rdx + rcx * 8 + 8]
+    jmp 6b
 4:  mov rbx, r12
 5:  mov rsi, rbx
     cmp rdi, rsi

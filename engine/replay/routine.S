@@ -17,7 +17,7 @@
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
     .globl routine_to_ll, routine_to_cold, routine_sampled, routine_shared, routine_seen
-    .globl routine_drain, routine_avx2_drain, routine_begin_frame, routine_end_frame
+    .globl routine_drain, routine_late_drain, routine_avx2_drain, routine_begin_frame, routine_end_frame
     .globl routine_renew_frame
 
     .macro STATE_OUT
@@ -417,6 +417,26 @@ routine_to_cold: // jumped to, at a record that has no routine
     pop r11
     .endm
 
+// With --calls=yes: frames that have not noted the totals do (routinecalls.h). Keeps rax, rsi and,
+// if it is given, \other.
+    .macro LATE_NOTED other
+    mov rcx, [r12 + TH_LATE_TOP]
+    cmp rcx, [r12 + TH_LATE_LAST]
+    je .Lnoted\@
+    push rsi
+    .ifnb \other
+    push \other
+    push \other // for the alignment
+    .endif
+    call [rip + routinecalls_note]
+    .ifnb \other
+    pop \other
+    pop \other
+    .endif
+    pop rsi
+.Lnoted\@:
+    .endm
+
 // rax: address, below 2^47; esi: counter of the L1's misses. Returns. Appends the
 // reference to the LL batch (ll.h); without a batch (--calls=yes) simulates it.
     .macro LL_REFERENCE
@@ -425,7 +445,8 @@ routine_to_cold: // jumped to, at a record that has no routine
     L1_MISSED
     LL_ORDER
     LL_COUNT
-68: LL_APPEND r10, rsi // size 0: within a line
+68: LATE_NOTED
+    LL_APPEND r10, rsi // size 0: within a line
     LL_APPENDED
     .endm
 
@@ -605,7 +626,8 @@ routine_miss_i1_two:
     LL_COUNT
 6:  pop rax
     LL_SET 5f
-5:  LL_APPEND r10, esi, r11d
+5:  LATE_NOTED r11
+    LL_APPEND r10, esi, r11d
     LL_APPENDED
 8:  mov esi, r11d
     jmp routine_to_op
@@ -660,8 +682,14 @@ routine_miss_i1_two:
     RETURN
     .endm
 
-// Appends rax to the LL batch. To LL_JUMP's target if the batch is full.
+// Appends rax to the LL batch. To LL_JUMP's target if the batch is full; with LATE to routine_late
+// if frames have to note totals before.
     .macro LL_BATCH
+    .if LATE
+    mov rcx, [r12 + TH_LATE_TOP]
+    cmp rcx, [r12 + TH_LATE_LAST]
+    jne routine_late
+    .endif
     LL_APPEND rcx, r10
     mov [r12 + TH_LL], rcx
     test [rip + vector_sets + VS_LL_BATCH], ecx
@@ -809,10 +837,10 @@ routine_miss_i1_two:
     jmp 64b
     .endm
 
-    .macro MISS_D1 ways, log
-    .globl routine_miss_d1_\ways
-    .type routine_miss_d1_\ways, @function
-routine_miss_d1_\ways: // as routine_to_d1
+    .macro MISS_D1 kind, ways, log
+    .globl routine_\kind\()_d1_\ways
+    .type routine_\kind\()_d1_\ways, @function
+routine_\kind\()_d1_\ways: // as routine_to_d1
     D1_ADDRESS
     mov rdx, rax
     and rdx, [rip + vector_sets + VS_D1_LINE]
@@ -868,13 +896,10 @@ routine_miss_d1_\ways: // as routine_to_d1
     FILL_IN_ORDER_COLD \ways
     .endm
 
-    MISS_D1 8, 3
-    MISS_D1 16, 4
-
-    .macro MISS_I1 ways, log
-    .globl routine_miss_i1_\ways
-    .type routine_miss_i1_\ways, @function
-routine_miss_i1_\ways: // as routine_miss_i1
+    .macro MISS_I1 kind, ways, log
+    .globl routine_\kind\()_i1_\ways
+    .type routine_\kind\()_i1_\ways, @function
+routine_\kind\()_i1_\ways: // as routine_miss_i1
     mov r11d, edx
     mov ecx, [rip + vector_sets + VS_I1_SHIFT]
     LL_PREFETCH
@@ -885,8 +910,51 @@ routine_miss_i1_\ways: // as routine_miss_i1
     I1_FILL_WAY \ways, \log
     .endm
 
-    MISS_I1 8, 3
-    MISS_I1 16, 4
+    .macro MISS_BOTH kind, late
+    .set LATE, \late
+    MISS_D1 \kind, 8, 3
+    MISS_D1 \kind, 16, 4
+    MISS_I1 \kind, 8, 3
+    MISS_I1 \kind, 16, 4
+    .endm
+
+    MISS_BOTH late, 1 // with tb_config.calls_lazy
+    MISS_BOTH miss, 0
+
+    .type routine_late, @function
+routine_late: // jumped to. rax, r10: as for LL_BATCH
+    push r10
+    call [rip + routinecalls_note]
+    pop r10
+    LL_BATCH
+    BASE_AND_TABLES
+    ret
+
+    .macro LATE_DRAIN name, by_vectors // as routine_drain, without a call in between
+    .type \name, @function
+\name:
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
+    je routine_drain
+    cmp qword ptr [rip + vector_sets + VS_LL_SET], 0
+    je routine_drain
+    push rcx
+    push r10
+    lea rdi, [r12 + TA_LL]
+    mov rsi, [r12 + TH_LL]
+    mov rdx, [r12 + TH_MISSES]
+    call \by_vectors
+    pop r10
+    pop rcx
+    TABLES
+    cmp rax, [r12 + TH_LL]
+    jne routine_drain // it stopped at a reference without a narrow tag
+    lea rax, [r12 + TA_LL]
+    mov [r12 + TH_LL], rax
+    ret
+    .endm
+
+    LATE_DRAIN routine_late_drain, vector_waiting64
+    LATE_DRAIN routine_avx2_drain, vector_waiting
 
 // -- the same by vectors of 32 bytes, where every set is whole vectors --
 //
@@ -957,27 +1025,6 @@ routine_avx2_late: // jumped to. rax, r10: as for LL_BATCH
     pop r10
     LL_BATCH
     RETURN
-
-    .type routine_avx2_drain, @function
-routine_avx2_drain: // as routine_drain, without a call in between
-    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
-    je routine_drain
-    cmp qword ptr [rip + vector_sets + VS_LL_SET], 0
-    je routine_drain
-    push rcx
-    push r10
-    lea rdi, [r12 + TA_LL]
-    mov rsi, [r12 + TH_LL]
-    mov rdx, [r12 + TH_MISSES]
-    call vector_waiting
-    pop r10
-    pop rcx
-    TABLES
-    cmp rax, [r12 + TH_LL]
-    jne routine_drain // it stopped at a reference without a narrow tag
-    lea rax, [r12 + TA_LL]
-    mov [r12 + TH_LL], rax
-    ret
 
     .type routine_avx2_ll, @function
 routine_avx2_ll: // jumped to, as routine_ll

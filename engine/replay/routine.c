@@ -33,7 +33,7 @@
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
-extern const char routine_drain[], routine_avx2_drain[];
+extern const char routine_drain[], routine_late_drain[], routine_avx2_drain[];
 extern const char routine_begin_frame[], routine_end_frame[], routine_renew_frame[];
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
@@ -42,6 +42,8 @@ extern const char routine_miss_d1[], routine_miss_d1_used[];
 extern const char routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
+extern const char routine_late_d1_8[], routine_late_d1_16[];
+extern const char routine_late_i1_8[], routine_late_i1_16[];
 extern const char routine_avx2_d1_8[], routine_avx2_d1_12[], routine_avx2_d1_16[];
 extern const char routine_avx2_i1_4[], routine_avx2_i1_8[], routine_avx2_i1_16[];
 
@@ -147,7 +149,9 @@ void routine_init(void)
     routinecalls_look_up(&a);
     routinecalls_make(&(struct routinecalls_asm){
         .to_ll = routine_to_ll,
-        .drain = tb_config.calls_lazy ? routine_avx2_drain : routine_drain,
+        .drain = !tb_config.calls_lazy     ? routine_drain
+                 : tb_config.vectors == 64 ? routine_late_drain
+                                           : routine_avx2_drain,
         .begin_frame = routine_begin_frame,
         .end_frame = routine_end_frame,
         .renew_frame = routine_renew_frame,
@@ -895,15 +899,18 @@ static struct way_out way_out(const char *by_c, const char *by_vectors, const ch
 
 static void miss_routines(struct maker *m)
 {
+    bool late = tb_config.calls_lazy;
+
     if (tb_config.vectors != 64) {
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
         m->i1 = (struct way_out){ NULL, R10 };
         miss_routines_avx2(m);
         return;
     }
-    m->d1 = way_out(routine_to_d1, routine_miss_d1, routine_miss_d1_8, routine_miss_d1_16,
-                    caches_d1_stride());
-    m->i1 = way_out(NULL, routine_miss_i1, routine_miss_i1_8, routine_miss_i1_16, spool->i1.assoc);
+    m->d1 = way_out(routine_to_d1, routine_miss_d1, late ? routine_late_d1_8 : routine_miss_d1_8,
+                    late ? routine_late_d1_16 : routine_miss_d1_16, caches_d1_stride());
+    m->i1 = way_out(NULL, routine_miss_i1, late ? routine_late_i1_8 : routine_miss_i1_8,
+                    late ? routine_late_i1_16 : routine_miss_i1_16, spool->i1.assoc);
 }
 
 static void ways_out(struct maker *m)

@@ -110,8 +110,8 @@ static void config_replay(struct tb_config *c)
     c->superblocks = c->recording && may_superblock(c);
     c->stamps = c->recording && stamps;
     c->vectors = c->stamps ? vectors() : 0;
-    // routine.S has no code for it by AVX-512; the others count where a call is not known.
-    c->calls_lazy = c->calls && c->vectors == 32 && !c->data && !c->core && !c->curve &&
+    // The others count where a call is not known.
+    c->calls_lazy = c->calls && c->vectors && !c->data && !c->core && !c->curve &&
                     !(spool->flags & (SPOOL_F_L2 | SPOOL_F_NO_HINTS));
 }
 
