@@ -36,9 +36,13 @@ vector_other_ways:
     .endr
 // For four batched references: bits that are all clear when each lies within a line, has a client
 // address, and has not been simulated yet.
-vector_not_simple:
+vector_too_wide: // addresses
     .rept 4
-    .quad 0xffff800000000000, 0xffffffff00000000
+    .quad 0xffff800000000000, 0
+    .endr
+vector_not_simple: // sizes
+    .rept 4
+    .quad 0, 0xffffffff00000000
     .endr
 // Read from word 15 - w on: a mask of a line's words up to w.
 vector_up_to:
@@ -495,9 +499,10 @@ vector_even: // of two vectors' words
     vporq zmm4, zmm0, zmm1
     vporq zmm5, zmm2, zmm3
     vporq zmm4, zmm4, zmm5
-    vptestmq k3, zmm4, zmmword ptr [rip + vector_not_simple]
+    vptestmq k3, zmm4, zmmword ptr [rip + vector_too_wide]
     kortestw k3, k3
     jnz 5f
+    vptestmq k5, zmm4, zmmword ptr [rip + vector_not_simple]
     vmovdqa64 zmm4, zmmword ptr [rip + vector_even]
     vpermt2q zmm0, zmm4, zmm1
     vpermt2q zmm2, zmm4, zmm3
@@ -510,7 +515,7 @@ vector_even: // of two vectors' words
     vmovdqa64 zmmword ptr [rsp + TAGS + 64], zmm1
     mov r9, rsp
     cmp qword ptr [rip + vector_sets + VS_LL_AHEAD], 0
-    jne 2f
+    jne 10f
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
     mov rax, [rsp + OFFSETS + 8 * \n]
     prefetchw [r8 + rax]
@@ -518,6 +523,8 @@ vector_even: // of two vectors' words
     prefetchw [r8 + rax + 64]
     .endif
     .endr
+10: kortestw k5, k5
+    jnz 11f
 2:  mov eax, [rdi + 16 * 16] // the reference sixteen later, whose set is found at once
     and eax, [rip + vector_sets + VS_LL_AHEAD]
     prefetchw [r8 + rax]
@@ -535,7 +542,22 @@ vector_even: // of two vectors' words
 3:  add r9, 8
     add rdi, 16
     cmp rdi, rbx
-    jb 2b
+    jae 1b
+    kortestw k5, k5
+    jz 2b
+11: cmp dword ptr [rdi + 12], 0 // some of these straddle two lines, or are done
+    je 2b
+    lea rsi, [rdi + 16]
+    call \each
+    cmp rdi, rsi
+    jb 7f
+    mov r8, [rip + vector_sets + VS_LL_TAGS]
+    lea r9, [rdi + 256]
+    sub r9, rbx // of sixteen bytes each
+    shr r9
+    add r9, rsp
+    cmp rdi, rbx
+    jb 11b
     jmp 1b
 6:  inc qword ptr [rdx + r10 * 8 + 8] // by a jump: an addition of 0 would be stored, too
     jmp 3b
