@@ -54,6 +54,7 @@ struct machine {
     } prefetch;
     bool has_prefetch;
     uint32_t predictor; // enum machine_predictor
+    uint32_t deep_returns; // sim/predict.h
     struct core_machine core;
     bool has_core;
 };

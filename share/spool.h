@@ -226,6 +226,7 @@ struct spool_machine {
     struct spool_geometry itlb, dtlb, stlb;
     // With SPOOL_F_PREFETCH (sim/prefetch.h).
     uint32_t stream_distance, stream_batch, pairs, next_line;
+    uint32_t deep_returns;          // with SPOOL_F_PREDICTOR (sim/predict.h)
     struct core_machine core;       // with SPOOL_F_CORE
     struct spool_sampling sampling; // so, too
 };

@@ -95,6 +95,7 @@ static uint16_t shape_of(const struct core *c, uint32_t class, uint32_t flags)
     uint32_t computes = c->micro_ops[class], slots = computes;
 
     if ((flags & CORE_F_ZERO) || ((flags & CORE_F_MOVE) && c->m->eliminate) ||
+        ((flags & CORE_F_CONSTANT) && c->m->add_constants) ||
         (class == CORE_C_NONE && !(flags & (CORE_F_LOAD | CORE_F_STORE))))
         return 2 * 1 + 1;
     if ((flags & CORE_F_LOAD) && !computes)
@@ -147,10 +148,28 @@ static uint64_t arrival(struct core *c, uint64_t t, enum core_level level)
     return there;
 }
 
-static void on_way(struct core *c, uint64_t line, uint64_t ready)
+static void on_way(struct core *c, uint64_t line, uint64_t ready, enum core_level level)
 {
     c->on_way[line % CORE_LINES].line = line;
     c->on_way[line % CORE_LINES].ready = ready;
+    c->on_way[line % CORE_LINES].clean = level == CORE_AT_MEMORY;
+}
+
+// A line that will be written back takes a path for so many cycles, of those on which each line
+// takes `every`.
+static void takes_back(struct units_path *p, uint32_t every, uint32_t cycles, uint64_t t)
+{
+    for (uint32_t i = 0; i < cycles; i += every)
+        units_path(p, every, t);
+}
+
+// The line is written at t. One of memory that is still remembered: for the first time?
+static void written_back(struct core *c, uint64_t line, uint64_t t)
+{
+    if (c->on_way[line % CORE_LINES].line != line || !c->on_way[line % CORE_LINES].clean)
+        return;
+    c->on_way[line % CORE_LINES].clean = false;
+    takes_back(&c->memory, c->m->memory_line, c->m->memory_back, t);
 }
 
 static uint64_t data_arrival(struct core *c, uint64_t t, enum core_level level)
@@ -165,7 +184,7 @@ static uint64_t code_arrival(struct core *c, uint64_t t, enum core_level level)
 
 void core_ahead(struct core *c, uint64_t addr, enum core_level level)
 {
-    on_way(c, addr / CORE_LINE, arrival(c, c->last, level));
+    on_way(c, addr / CORE_LINE, arrival(c, c->last, level), level);
 }
 
 static uint64_t translated(struct core *c, uint64_t t, uint8_t translation)
@@ -189,13 +208,18 @@ static uint64_t data(struct core *c, const struct core_ref *r, uint64_t t)
         there = max(there, data_arrival(c, from, (enum core_level)r->level));
         there = units_first(&c->set[line % CORE_SETS], 1, there, c->m->set_line);
         units_buffer_take(&c->l1_buffers, from, there);
-        if (r->writes && c->m->back_line) // and will be written back
-            units_path(&c->l2, c->m->back_line, there);
+        if (r->writes)
+            takes_back(&c->l2, c->m->l2_line, c->m->back_line, there);
     }
     if (r->level <= CORE_AT_L2 && c->on_way[line % CORE_LINES].line == line)
         there = max(there, c->on_way[line % CORE_LINES].ready);
-    if (r->level != CORE_AT_L1)
-        on_way(c, line, there);
+    if (r->level != CORE_AT_L1) {
+        enum core_level from = (enum core_level)r->level;
+
+        if (c->on_way[line % CORE_LINES].line == line && c->on_way[line % CORE_LINES].clean)
+            from = CORE_AT_MEMORY; // it was loaded ahead
+        on_way(c, line, there, from);
+    }
     return there;
 }
 
@@ -407,6 +431,22 @@ static uint64_t registers(const struct core *c, const uint8_t *r, uint32_t n, ui
     return t;
 }
 
+static uint64_t vector_bit(uint8_t reg)
+{
+    return reg >= CORE_VECTOR && reg < CORE_MASKS ? UINT64_C(1) << (reg - CORE_VECTOR) : 0;
+}
+
+// The same of a floating-point addition, to which the result of another one goes a shorter way.
+static uint64_t terms(const struct core *c, const struct core_op *op, uint64_t t)
+{
+    for (uint32_t i = 0; i < op->sources; i++) {
+        uint64_t less = c->added & vector_bit(op->source[i]) ? c->m->fadd_chain : 0;
+
+        t = max(t, c->ready[op->source[i]] - min(less, c->ready[op->source[i]]));
+    }
+    return t;
+}
+
 static uint32_t allowed(uint16_t set, uint16_t ports)
 {
     return set & ports ? set & ports : set;
@@ -589,7 +629,7 @@ static void load(struct core *c, struct flow *f, const struct core_ref *r)
 
     if (crosses(r)) {
         issue(c, class, at + 1, UINT16_MAX);
-        there++;
+        there += c->m->crossing;
     }
     memory = waits ? there - known - c->m->cost[CORE_C_LOAD].latency : 0;
     there += c->m->cost[class].latency - c->m->cost[CORE_C_LOAD].latency;
@@ -612,9 +652,10 @@ static void fused(struct core *c, struct flow *f)
     uint32_t set = c->ports[CORE_C_BRANCH][0];
     uint64_t t;
 
-    if (!c->fuses_port || (c->fuses_port & set))
+    if (!c->fuses_added && (!c->fuses_port || (c->fuses_port & set)))
         return;
-    units_port_leave(&c->port, c->fuses_at, c->fuses_port);
+    if (!c->fuses_added)
+        units_port_leave(&c->port, c->fuses_at, c->fuses_port);
     t = units_port(&c->port, c->fuses_at, set);
     f->done = max(f->done, t + c->m->cost[CORE_C_BRANCH].latency);
 }
@@ -622,13 +663,17 @@ static void fused(struct core *c, struct flow *f)
 static void compute(struct core *c, struct flow *f)
 {
     uint64_t from = max(f->start, f->loaded);
-    uint64_t t = registers(c, f->op->source, f->op->sources, from);
+    uint64_t t = c->m->fadd_chain && f->op->class == CORE_C_FADD
+                     ? terms(c, f->op, from)
+                     : registers(c, f->op->source, f->op->sources, from);
 
     f->done = t;
     f->slack += t - from;
     if (f->fused)
         fused(c, f);
     c->fuses_port = 0;
+    c->fuses_added = (f->op->flags & CORE_F_CONSTANT) && c->m->add_constants;
+    c->fuses_at = t;
     if (f->free || f->op->class == CORE_C_NONE)
         return;
     from = t;
@@ -694,6 +739,8 @@ static void store(struct core *c, struct flow *f, const struct core_ref *r)
         there = data(c, r, translated(c, from, r->translation));
     else if (c->on_way[r->addr / CORE_LINE % CORE_LINES].line == r->addr / CORE_LINE)
         there = c->on_way[r->addr / CORE_LINE % CORE_LINES].ready;
+    if (c->m->memory_back)
+        written_back(c, r->addr / CORE_LINE, there);
     commit(c, max(f->written, retired) + 1, r->addr / CORE_LINE, there);
     if (crosses(r))
         commit(c, c->committed, r->addr / CORE_LINE + 1, there);
@@ -724,6 +771,9 @@ static void execute(struct core *c, struct flow *f)
         c->ready[f->op->result[i]] = f->done;
         if (f->op->result[i] < CORE_FLAGS)
             c->wrote[f->op->result[i]] = c->insns;
+        c->added &= ~vector_bit(f->op->result[i]);
+        if (f->op->class == CORE_C_FADD)
+            c->added |= vector_bit(f->op->result[i]);
     }
     c->insns++;
     if (!f->free)
@@ -821,6 +871,8 @@ static uint32_t until_target(struct core *c, const struct flow *f, bool *again, 
     bool near = units_known(c->near, m->near_targets / UNITS_WAYS, pc + 1, mixed(pc));
     bool known = has_target(c, pc);
 
+    near &= !c->strayed || (f->op->flags & CORE_F_INDIRECT);
+    c->strayed = false;
     // Not so of a call: it was measured to take a cycle where a jump takes half of one.
     *again = near && known && !(f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN | CORE_F_STORE));
     if (f->op->flags & (CORE_F_INDIRECT | CORE_F_RETURN))
@@ -838,15 +890,24 @@ void core_learn_branch(struct core *c, uint32_t pc)
     has_target(c, pc);
 }
 
-// Cycles until the target, pc, of the indirect jump or call before it is known.
-static uint32_t until_place(struct core *c, uint32_t pc)
+// Whether the branch before it went to another place, pc, than the last time.
+static bool another_place(struct core *c, uint32_t from, uint32_t pc)
 {
-    uint32_t from = mixed((uint32_t)c->from), *last = &c->last_target[from % CORE_LINES];
+    uint32_t *last = &c->last_target[from % CORE_LINES];
+    bool another = *last != pc;
+
+    *last = pc;
+    c->strayed = another && c->m->near_path;
+    return another;
+}
+
+// Cycles until the target, pc, of the indirect jump or call before it is known.
+static uint32_t until_place(struct core *c, uint32_t from, uint32_t pc)
+{
     uint32_t key = mixed(from + pc) ^ c->way, cycles = c->m->varied;
 
-    if (*last == pc)
+    if (!another_place(c, from, pc))
         return 0;
-    *last = pc;
     c->way = c->way << 10 ^ mixed(pc) % 1024;
     if (c->m->far_place &&
         !units_known(c->place, c->m->near_places / UNITS_WAYS, key + !key, mixed(key)))
@@ -858,8 +919,11 @@ static uint32_t until_place(struct core *c, uint32_t pc)
 static void reached(struct core *c, uint64_t pc)
 {
     bool returned = c->came == CORE_F_RETURN;
-    uint32_t cycles = returned ? c->m->returns : until_place(c, (uint32_t)pc);
+    uint32_t from = mixed((uint32_t)c->from), cycles;
 
+    if (returned && c->m->near_path)
+        another_place(c, from, (uint32_t)pc);
+    cycles = returned ? c->m->returns : until_place(c, from, (uint32_t)pc);
     c->came = 0;
     if (!cycles)
         return;

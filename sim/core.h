@@ -48,18 +48,19 @@ enum core_flag {
     CORE_F_MOVE = 1u << 2,   // of a whole register: may be eliminated
     CORE_F_ZERO = 1u << 3,   // its result does not depend on its operands; needs no unit
     CORE_F_LOCKED = 1u << 4, // waits for all before it
-    CORE_F_COND = 1u << 5,   // a conditional branch
-    CORE_F_BRANCH = 1u << 6, // any branch
-    CORE_F_RETURN = 1u << 7, // its target is known without a table
-    CORE_F_SERIAL = 1u << 8, // waits for all before it, and all after it for it
-    CORE_F_256 = 1u << 9,    // vectors of 256 bits
-    CORE_F_512 = 1u << 10,
-    CORE_F_INDIRECT = 1u << 11, // a jump or call by register or memory
-    CORE_F_VECTOR = 1u << 12,   // loads to vectors, stores of them
-    CORE_F_SCALED = 1u << 13,   // loads by an index that is scaled, or beside a displacement
-    CORE_F_SIGNED = 1u << 14,   // loads that extend the sign
+    CORE_F_CONSTANT = 1u << 5, // adds a small constant to a register of 64 bits
+    CORE_F_COND = 1u << 6,   // a conditional branch
+    CORE_F_BRANCH = 1u << 7, // any branch
+    CORE_F_RETURN = 1u << 8, // its target is known without a table
+    CORE_F_SERIAL = 1u << 9, // waits for all before it, and all after it for it
+    CORE_F_256 = 1u << 10,   // vectors of 256 bits
+    CORE_F_512 = 1u << 11,
+    CORE_F_INDIRECT = 1u << 12, // a jump or call by register or memory
+    CORE_F_VECTOR = 1u << 13,   // loads to vectors, stores of them
+    CORE_F_SCALED = 1u << 14,   // loads by an index that is scaled, or beside a displacement
+    CORE_F_SIGNED = 1u << 15,   // loads that extend the sign
 };
-#define CORE_SHAPES 32u // of the first five
+#define CORE_SHAPES 64u // of the first six
 
 enum { CORE_SOURCES = 6, CORE_RESULTS = 4, CORE_ADDRESSES = 3 };
 
@@ -143,6 +144,7 @@ struct core {
     // none, or its target is not waited for. Targets, their low halves, by a hash of the address.
     uint64_t from;
     uint32_t came, last_target[CORE_LINES];
+    bool strayed; // the latest return or indirect branch went to another place than before
     uint32_t place[256], way; // branch and target, with the last three targets: way, ten bits each
     bool decoding;
     uint32_t line_used; // micro-ops that the cache has given of the line
@@ -164,6 +166,7 @@ struct core {
 
     // Execution.
     uint64_t ready[CORE_REGISTERS];
+    uint64_t added; // of vectors, a bit each: by a floating-point addition
     struct units_ports port;
     uint64_t unit[CORE_PORTS], walker[8];
 
@@ -172,6 +175,7 @@ struct core {
     struct units_buffers l1_buffers, l2_buffers;
     struct {
         uint64_t line, ready;
+        bool clean; // of memory, and not written so far
     } on_way[CORE_LINES];
     // What loads are renamed to: learnt[], found by learnt_at[], its place plus one, by a hash.
     uint64_t insns, wrote[CORE_FLAGS]; // instructions so far; the last to write a register
@@ -191,6 +195,7 @@ struct core {
     uint16_t fuses;         // its
     uint32_t fuses_port;    // which it has taken; 0: none
     uint64_t fuses_at;      // in this cycle
+    bool fuses_added;       // the renamer has added its constant
 
     // core_cycles()
     int64_t owed[CORE_CAUSES];

@@ -282,12 +282,16 @@ bool sim_predict_indirect(struct sim_predict *p, uint64_t pc, uint64_t target)
 void sim_predict_call(struct sim_predict *p, uint64_t back)
 {
     p->returns[p->depth++ % SIM_RETURNS] = back;
+    p->kept += p->kept < SIM_RETURNS;
 }
 
-bool sim_predict_return(struct sim_predict *p, uint64_t target)
+bool sim_predict_return(struct sim_predict *p, uint64_t pc, uint64_t target)
 {
     const uint64_t *back = &p->returns[--p->depth % SIM_RETURNS];
 
+    if (!p->kept && p->deep_returns)
+        return sim_predict_indirect(p, pc, target);
+    p->kept -= p->kept > 0;
     return *back != target && *back != SIM_RETURN_UNKNOWN;
 }
 
@@ -295,4 +299,5 @@ void sim_predict_forget_calls(struct sim_predict *p)
 {
     for (uint32_t i = 0; i < SIM_RETURNS; i++)
         p->returns[i] = SIM_RETURN_UNKNOWN;
+    p->kept = SIM_RETURNS;
 }

@@ -70,7 +70,8 @@ struct sim_predict {
     struct sim_tage_loop loop[SIM_TAGE_LOOPS];
     struct sim_ittage_entry indirect[SIM_ITTAGE_TABLES][SIM_ITTAGE_SETS][SIM_ITTAGE_WAYS];
     uint64_t returns[SIM_RETURNS];
-    uint32_t depth;
+    uint32_t depth, kept; // kept: of the last calls, those that have not returned
+    bool deep_returns;    // set by the owner: other returns are predicted as indirect jumps
 };
 
 // Outcomes that each table sees: about twice as many as the one before. They are folded: xored in
@@ -105,7 +106,7 @@ bool sim_predict_indirect(struct sim_predict *p, uint64_t pc, uint64_t target);
 
 // A call returns to `back`; an indirect call is an indirect branch first.
 void sim_predict_call(struct sim_predict *p, uint64_t back);
-bool sim_predict_return(struct sim_predict *p, uint64_t target);
+bool sim_predict_return(struct sim_predict *p, uint64_t pc, uint64_t target);
 // Calls and returns that the predictor did not see were made: a return of an earlier call is taken
 // to be right.
 #define SIM_RETURN_UNKNOWN UINT64_MAX

@@ -122,6 +122,7 @@ static void put_machine(struct text *t, const struct machine *m, const struct sp
     to->stream_batch = m->prefetch.batch;
     to->pairs = m->prefetch.pairs;
     to->next_line = m->prefetch.next;
+    to->deep_returns = m->deep_returns;
     if (t->h->flags & SPOOL_F_CORE) {
         to->core = m->core;
         to->sampling = *s;

@@ -235,6 +235,8 @@ int caches_thread_init(struct thread *t)
         if (spool->flags & SPOOL_F_CACHE_SIM)
             caches_forget(t);
     }
+    if (tb_config.predictor)
+        s->predict->deep_returns = spool->machine.deep_returns != 0;
     ll_thread_init(t);
     levels_thread_init(t);
     cores_thread_init(t);
@@ -575,7 +577,7 @@ bool caches_indirect(struct thread *t, u64 branch, u64 target)
     if (!(branch & CACHES_RETURN))
         missed = sim_predict_indirect(p, (u32)branch, target);
     else if (!len)
-        missed = sim_predict_return(p, (u32)target);
+        missed = sim_predict_return(p, (u32)branch, (u32)target);
     if (len)
         sim_predict_call(p, (u32)branch + len);
     return missed;

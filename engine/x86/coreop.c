@@ -382,6 +382,29 @@ static bool is_scaled(const ZydisDecodedOperandMem *m)
            (m->scale > 1 || (m->base != ZYDIS_REGISTER_NONE && m->disp.value));
 }
 
+// An addition of a constant of 11 bits to 64 bits of a general register: as Golden Cove has it in
+// its renamer. Not of memory; lea may give the sum to another register.
+static bool adds_constant(const struct core_op *op, const struct decoded *d)
+{
+    const ZydisDecodedOperand *last = &d->o[d->i.operand_count_visible - 1];
+    s64 by = 1;
+
+    if (d->memory || d->i.operand_width != 64 || op->sources != 1 || !is_general(&d->o[0]))
+        return false;
+    if (is(d, "add") || is(d, "sub")) {
+        if (last->type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+            return false;
+        by = last->imm.value.s;
+    } else if (is(d, "lea")) {
+        if (last->mem.index != ZYDIS_REGISTER_NONE || last->mem.base == ZYDIS_REGISTER_RIP)
+            return false;
+        by = last->mem.disp.value;
+    } else if (!is(d, "inc") && !is(d, "dec")) {
+        return false;
+    }
+    return by >= -1024 && by < 1024;
+}
+
 static u16 flags_of(const struct core_op *op, const struct decoded *d, const struct insn *in)
 {
     u16 flags = branch_flags(in);
@@ -401,6 +424,8 @@ static u16 flags_of(const struct core_op *op, const struct decoded *d, const str
         flags |= CORE_F_SERIAL;
     if (moves_whole(op, d))
         flags |= CORE_F_MOVE;
+    if (adds_constant(op, d))
+        flags |= CORE_F_CONSTANT;
     if (d->vector && (flags & (CORE_F_LOAD | CORE_F_STORE)))
         flags |= CORE_F_VECTOR;
     if ((flags & CORE_F_LOAD) && is_scaled(&d->memory->mem))

@@ -194,14 +194,14 @@ static void test_returns(void **state)
     for (uint64_t i = 0; i < SIM_RETURNS; i++)
         sim_predict_call(p, 0x1000 + i);
     for (uint64_t i = SIM_RETURNS; i-- > 0;)
-        assert_false(sim_predict_return(p, 0x1000 + i));
+        assert_false(sim_predict_return(p, 0x500, 0x1000 + i));
     // deeper than the stack: the outermost are wrong
     for (uint64_t i = 0; i < SIM_RETURNS + 3; i++)
         sim_predict_call(p, 0x2000 + i);
     for (uint64_t i = SIM_RETURNS + 3; i-- > 0;)
-        assert_int_equal(sim_predict_return(p, 0x2000 + i), i < 3);
+        assert_int_equal(sim_predict_return(p, 0x500, 0x2000 + i), i < 3);
     sim_predict_call(p, 0x3000);
-    assert_true(sim_predict_return(p, 0x3001)); // longjmp
+    assert_true(sim_predict_return(p, 0x500, 0x3001)); // longjmp
 }
 
 // The folded histories are those of the history, after a million outcomes.

@@ -35,6 +35,10 @@
 
 // Chains: the result of each is the operand of the next.
 LOOP(chain_add, "", R(48, "add $3, %%rax"))
+LOOP(chain_add_32, "", R(48, "add $3, %%eax"))
+LOOP(chain_add_large, "", R(48, "add $100000, %%rax"))
+LOOP(chain_add_imul, "mov $1, %%ecx", R(24, "add $3, %%rax\n\timul %%rcx, %%rax"))
+LOOP(chain_lea, "", R(48, "lea 8(%%rax), %%rax"))
 LOOP(chain_move, "", R(24, "mov %%rax, %%rcx\n\tmov %%rcx, %%rax") "add $1, %%rax\n\t")
 LOOP(chain_lea3, "", R(48, "lea 5(%%rax,%%rax), %%rax"))
 LOOP(chain_shift, "mov $3, %%ecx", R(48, "rol %%cl, %%rax"))
@@ -54,6 +58,7 @@ LOOP(chain_load_vector, "",
 LOOP(chain_xadd, "mov $5, %%ecx", R(24, "xadd %%rax, %%rcx"))
 LOOP(chain_lock, "", R(8, "lock addq $1, (%%r14)"))
 LOOP(chain_addsd, "", R(24, "addsd %%xmm1, %%xmm0"))
+LOOP(chain_addsd_mulsd, "", R(12, "addsd %%xmm1, %%xmm0\n\tmulsd %%xmm1, %%xmm0"))
 LOOP(chain_mulsd, "", R(24, "mulsd %%xmm1, %%xmm0"))
 LOOP(chain_fma, "", R(24, "vfmadd231sd %%xmm1, %%xmm0, %%xmm0"))
 LOOP(chain_divss, "", R(12, "divss %%xmm1, %%xmm0"))
@@ -122,6 +127,9 @@ LOOP(many_imul, "",
 LOOP(many_load, "",
      R(12, "mov (%%r14), %%rcx\n\tmov 64(%%r14), %%rdx\n\tmov 128(%%r14), %%rsi\n\t"
            "mov 192(%%r14), %%rdi"))
+LOOP(many_load_line, "",
+     R(12, "mov (%%r14), %%rcx\n\tmov 8(%%r14), %%rdx\n\tmov 16(%%r14), %%rsi\n\t"
+           "mov 24(%%r14), %%rdi"))
 LOOP(many_load16, "",
      R(12, "movdqa (%%r14), %%xmm0\n\tmovdqa 64(%%r14), %%xmm1\n\tmovdqa 128(%%r14), %%xmm2\n\t"
            "movdqa 192(%%r14), %%xmm3"))
@@ -182,6 +190,9 @@ LOOP(forward_fail4, "",
           "mov %%al, 136(%%r14)\n\tmov 136(%%r14), %%rcx\n\t"
           "mov %%al, 200(%%r14)\n\tmov 200(%%r14), %%rcx"))
 LOOP(forward_vector, "", R(16, "movdqa %%xmm0, (%%r14)\n\tmovdqa (%%r14), %%xmm0"))
+LOOP(forward_fields, "",
+     R(4, "mov %%eax, 8(%%r14)\n\tmov %%eax, 12(%%r14)\n\tmov 8(%%r14), %%rcx"))
+LOOP(forward_between, "", R(4, "mov %%rax, 8(%%r14)\n\tmov 12(%%r14), %%rcx"))
 // The same with other stores between, and products, so that these stores are not what it waits for.
 #define AFTER(name, n)                                                   \
     LOOP(name, "mov $1, %%ecx",                                          \
@@ -238,6 +249,7 @@ TURNS(forward_once_256, ONCE(255))
 
 // Of many places.
 LOOP(chase, "", R(16, "mov (%%rax), %%rax"))
+LOOP(chain_crossing, "", R(16, "mov 60(%%r14,%%rax), %%rax"))
 LOOP(lines_read, "",
      R(8, "mov (%%rax), %%rcx\n\tmov 64(%%rax), %%rdx\n\tmov 128(%%rax), %%rcx\n\t"
           "mov 192(%%rax), %%rdx\n\t"
@@ -382,6 +394,14 @@ static uint64_t init_branches(const struct loop *l)
 const struct loop asm_loops[] = {
     { "chain-add", "chain: addition",
       48, 200, 0, chain_add, NULL, 4096, 0, 0, NULL },
+    { "chain-add-32", "chain: addition of 32 bits",
+      48, 200, 0, chain_add_32, NULL, 4096, 0, 0, NULL },
+    { "chain-add-large", "chain: addition of a large constant",
+      48, 200, 0, chain_add_large, NULL, 4096, 0, 0, NULL },
+    { "chain-add-imul", "chain: addition and imul",
+      24, 200, 0, chain_add_imul, NULL, 4096, 0, 0, NULL },
+    { "chain-lea", "chain: lea of a base and a displacement",
+      48, 200, 0, chain_lea, NULL, 4096, 0, 0, NULL },
     { "chain-move", "chain: mov between registers",
       48, 200, 0, chain_move, NULL, 4096, 0, 0, NULL },
     { "chain-lea3", "chain: lea of three parts",
@@ -414,6 +434,8 @@ const struct loop asm_loops[] = {
       8, 100, 0, chain_lock, NULL, 4096, 0, 0, NULL },
     { "chain-addsd", "chain: addsd",
       24, 200, 0, chain_addsd, NULL, 4096, 0, 0, NULL },
+    { "chain-addsd-mulsd", "chain: addsd and mulsd",
+      12, 200, 0, chain_addsd_mulsd, NULL, 4096, 0, 0, NULL },
     { "chain-mulsd", "chain: mulsd",
       24, 200, 0, chain_mulsd, NULL, 4096, 0, 0, NULL },
     { "chain-fma", "chain: fused product and addition",
@@ -500,6 +522,8 @@ const struct loop asm_loops[] = {
       48, 200, 0, many_imul, NULL, 4096, 0, 0, NULL },
     { "many-load", "load of 8 bytes",
       48, 200, 0, many_load, NULL, 4096, 0, 0, NULL },
+    { "many-load-line", "load of 8 bytes, of one line",
+      48, 200, 0, many_load_line, NULL, 4096, 0, 0, NULL },
     { "many-load16", "load of 16 bytes",
       48, 200, 0, many_load16, NULL, 4096, 0, 0, NULL },
     { "many-store", "store, to one line",
@@ -550,6 +574,10 @@ const struct loop asm_loops[] = {
       4, 200, 0, forward_fail, NULL, 4096, 0, 0, NULL },
     { "forward-fail4", "four such pairs of four lines, each",
       8, 200, 0, forward_fail4, NULL, 4096, 0, 0, NULL },
+    { "forward-fields", "two stores of four bytes, load of both",
+      4, 200, 0, forward_fields, NULL, 4096, 0, 0, NULL },
+    { "forward-between", "store of eight bytes, load of eight that begin within",
+      4, 200, 0, forward_between, NULL, 4096, 0, 0, NULL },
     { "forward-vector", "store and load of 16 bytes",
       16, 200, 0, forward_vector, NULL, 4096, 0, 0, NULL },
     { "forward-after-7", "with seven other stores between, and three products",
@@ -604,6 +632,8 @@ const struct loop asm_loops[] = {
       1, 4096, 0, forward_once_256, NULL, 4096, 0, 0, NULL },
     { "chase-l1", "load, chain in L1",
       16, 400, 32, chase, init_chase, 16 << 10, 64, 0, NULL },
+    { "chain-crossing", "load of two lines, chain",
+      16, 400, 0, chain_crossing, NULL, 4096, 0, 0, NULL },
     { "chase-128k", "load, chain of 128 KiB, any order",
       16, 200, 512, chase, init_chase, 128 << 10, 64, 0, NULL },
     { "chase-l2", "load, chain of 512 KiB, by pages",
