@@ -272,11 +272,12 @@ static void another_line(struct core *c, uint64_t line)
     bool decoding = !is_cached(c, line);
 
     // A cycle to change over; and what is left of a line comes alone.
-    if (decoding || c->decoding || (c->more && c->more == c->front)) {
+    if (((decoding || c->decoding) && !c->gap) || (c->more && c->more == c->front)) {
         c->front++;
         c->front_used = c->front_bytes = 0;
     }
     c->decoding = decoding;
+    c->gap = false;
     c->more = 0;
     c->line_used = 0;
 }
@@ -949,6 +950,7 @@ static void taken(struct core *c, const struct flow *f)
         return;
     c->front += cycles;
     c->front_used = 0;
+    c->gap = c->m->far_hides && cycles > c->m->taken;
     if (miss && c->m->miss_stops)
         c->stopped = c->front;
 }

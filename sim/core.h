@@ -146,7 +146,7 @@ struct core {
     uint32_t came, last_target[CORE_LINES];
     bool strayed; // the latest return or indirect branch went to another place than before
     uint32_t place[256], way; // branch and target, with the last three targets: way, ten bits each
-    bool decoding;
+    bool decoding, gap;         // gap: the front end has waited for a target, and goes on now
     uint32_t line_used; // micro-ops that the cache has given of the line
     uint64_t more;      // the cycle in which it had to give more of it; 0: it had not
     uint64_t asked[CORE_AHEAD], lines;

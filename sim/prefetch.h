@@ -8,7 +8,8 @@
 // Streams: of each of the last SIM_STREAMS pages the last line and the direction. A reference to
 // another line of the page, in the direction of the one before, is a step of a stream; from
 // the second step on the next lines of the page are named, up to `batch` for each reference and as
-// far as `distance` lines ahead of it, none twice. A page is SIM_STREAM_LINES lines.
+// far as `distance` lines ahead of it, none twice. From the page's `dense`th step on (0: never) each
+// one is of a stream, whichever way it goes. A page is SIM_STREAM_LINES lines.
 // Pairs: a line that misses L2 takes the other line of its aligned pair with it. Next: it takes the
 // next line of its page with it, as AMD's processors do.
 //
@@ -32,11 +33,12 @@ struct sim_stream {
     int8_t last;  // line in the page
     int8_t ahead; // the last line that was named
     int8_t direction;
-    uint8_t steps;
+    uint8_t steps, all; // all: of the page, in any direction
 };
 
 struct sim_prefetch {
     uint32_t distance, batch; // lines; distance 0: no streams
+    uint32_t dense;           // steps, up to 255
     bool pairs, next;
     struct sim_recent pages; // numbers plus one; the first use of all prepares it
     uint64_t storage[SIM_STREAMS_WORDS];
@@ -74,6 +76,7 @@ static inline void sim_stream_step(struct sim_stream *s, int8_t at)
     }
     if (s->steps < SIM_STREAM_STEPS)
         s->steps++;
+    s->all += s->all < UINT8_MAX;
     s->last = at;
 }
 
@@ -94,7 +97,7 @@ static inline struct sim_ahead sim_stream_ahead(struct sim_prefetch *p, uint64_t
     if (at == s->last)
         return named;
     sim_stream_step(s, at);
-    if (s->steps < SIM_STREAM_STEPS)
+    if (s->steps < SIM_STREAM_STEPS && (!p->dense || s->all < p->dense))
         return named;
     if ((s->ahead - at) * s->direction < 0) // it has been overtaken
         s->ahead = at;

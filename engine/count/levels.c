@@ -94,6 +94,7 @@ static void prefetch_init(struct sim_prefetch *p)
     memset(p, 0, sizeof(*p));
     p->distance = m->stream_distance;
     p->batch = m->stream_batch;
+    p->dense = m->stream_dense;
     p->pairs = m->pairs != 0;
     p->next = m->next_line != 0;
 }
