@@ -169,6 +169,7 @@ enum spool_replacement {
     SPOOL_LRU,   // the least recently used
     SPOOL_PLRU,  // by a tree of bits that point away from what was used; ways: a power of two
     SPOOL_SRRIP, // the first of those that are expected to be used latest, in two bits for each way
+    SPOOL_DRRIP, // the same, or most new ones first, whichever misses less in sets that lead
     SPOOL_REPLACEMENTS,
 };
 

@@ -50,6 +50,9 @@ static void lay_out(struct sim_level *l, const struct sim_geometry *g, enum sim_
                     uint64_t lines)
 {
     *l = (struct sim_level){ .replacement = r, .assoc = g->assoc };
+    l->duels = r == SIM_DRRIP;
+    if (l->duels)
+        l->replacement = SIM_SRRIP;
     l->sets = g->size / g->line / g->assoc;
     l->line_shift = (uint32_t)__builtin_ctz(g->line);
     l->low_bits = (uint32_t)__builtin_ctz(l->sets);

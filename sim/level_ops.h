@@ -26,9 +26,13 @@ enum sim_replacement {
     // al., "High performance cache replacement using re-reference interval prediction", ISCA 2010,
     // SRRIP with hit priority).
     SIM_SRRIP,
+    // The same, or with a prediction of 3 after all but one of 32 fills, so that most lines that are
+    // new are replaced first: whichever misses less in the sets that always have the one or the
+    // other (the same, DRRIP).
+    SIM_DRRIP,
 };
 
-// Of SIM_PLRU and SIM_SRRIP.
+// Of SIM_PLRU, SIM_SRRIP and SIM_DRRIP.
 #define SIM_LEVEL_WAYS 32u
 
 // Of a line that was replaced: it was put in ahead of its use, and not used since.
@@ -68,7 +72,9 @@ struct sim_level {
     uint32_t room, tag_bytes, words; // from set to set: tags, and words of state
     uint32_t low_bits, odd;
     uint64_t low_mask;
-    enum sim_replacement replacement;
+    enum sim_replacement replacement; // SIM_SRRIP also where duels is true
+    bool duels;                       // SIM_DRRIP
+    uint32_t duel, fills;             // from half of SIM_LEVEL_DUEL on lines are mostly put in last
     enum sim_level_kind kind;
     uint32_t away[SIM_LEVEL_WAYS], path[SIM_LEVEL_WAYS]; // of a way: its nodes, and which are 1
     struct sim_recent recent;
@@ -83,6 +89,10 @@ enum sim_use {
 #define SIM_LEVEL_OP static inline __attribute__((always_inline))
 
 #define SIM_LEVEL_LONG     2u                           // the prediction of a line that was put in
+#define SIM_LEVEL_LAST     3u                           // and of one that is replaced first
+#define SIM_LEVEL_DUEL     1024u // of SIM_DRRIP, as Jaleel et al. have it
+#define SIM_LEVEL_LEADERS  64u   // one set in so many always has the one, and one the other
+#define SIM_LEVEL_RARELY   32u   // fills
 #define SIM_LEVEL_RRIP_LOW UINT64_C(0x5555555555555555) // the low bit of each prediction
 #define SIM_LEVEL_TAGS_LOW UINT64_C(0x0000000100000001) // the low bit of each tag of a word
 
@@ -381,6 +391,24 @@ SIM_LEVEL_OP uint32_t sim_rrip_victim(uint32_t assoc, uint64_t *bits)
     return (uint32_t)__builtin_ctzll(*bits & *bits >> 1 & ways) / 2;
 }
 
+// The prediction of a line that is put in, since it missed.
+SIM_LEVEL_OP uint64_t sim_rrip_of_fill(struct sim_level *l, uint64_t set)
+{
+    uint64_t leads = set % SIM_LEVEL_LEADERS;
+    bool last = l->duel >= SIM_LEVEL_DUEL / 2;
+
+    if (!l->duels)
+        return SIM_LEVEL_LONG;
+    if (leads == 0) {
+        l->duel += l->duel < SIM_LEVEL_DUEL - 1;
+        last = false;
+    } else if (leads == SIM_LEVEL_LEADERS / 2) {
+        l->duel -= l->duel > 0;
+        last = true;
+    }
+    return last && ++l->fills % SIM_LEVEL_RARELY ? SIM_LEVEL_LAST : SIM_LEVEL_LONG;
+}
+
 // ---- Sets ----
 
 SIM_LEVEL_OP void sim_set_used(const struct sim_level *l, struct sim_set *t, uint32_t way,
@@ -439,7 +467,7 @@ SIM_LEVEL_OP uint64_t sim_set_fill(struct sim_level *l, struct sim_level_place p
     t.used |= bit;
     if (s.marks)
         t.marks = (t.marks & ~bit) | (mark ? bit : 0);
-    sim_set_used(l, &t, way, SIM_LEVEL_LONG, s);
+    sim_set_used(l, &t, way, sim_rrip_of_fill(l, p.set), s);
     sim_set_keep(l, p.set, &t, s);
     return old;
 }

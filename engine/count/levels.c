@@ -10,7 +10,7 @@
 #include "engine/thread/threads.h"
 
 _Static_assert((int)SPOOL_LRU == (int)SIM_LRU && (int)SPOOL_PLRU == (int)SIM_PLRU &&
-                   (int)SPOOL_SRRIP == (int)SIM_SRRIP,
+                   (int)SPOOL_SRRIP == (int)SIM_SRRIP && (int)SPOOL_DRRIP == (int)SIM_DRRIP,
                "the same numbers");
 
 struct levels_all levels_all;

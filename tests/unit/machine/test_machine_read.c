@@ -222,7 +222,7 @@ static const struct {
     { "[L1I]\nways = 8 # eight\n", 2, 8, "ways = 8 # eight: must be a whole number" },
     { "[L1D]\nreplacement = plru\n", 2, 15,
       "replacement = plru: must be lru: of L1I and L1D no other is simulated in this version" },
-    { "[L2]\nreplacement = fifo\n", 2, 15, "replacement = fifo: must be lru, plru or srrip" },
+    { "[L2]\nreplacement = fifo\n", 2, 15, "replacement = fifo: must be lru, plru, srrip or drrip" },
     { "[LL]\nfilling = Miss\n", 2, 11, "filling = Miss: must be miss or victim" },
     { "[machine]\n[L1I]\n[L1D]\n[LL]\n", 1, 1, "[machine] has no title" },
     { TWO "[LL]\nsize = 1 MiB\nways = 16\nline = 64\nreplacement = lru\n", 13, 1,
