@@ -146,8 +146,8 @@ static int list_files(struct dirent ***e)
 static void test_native_shipped(void **state)
 {
     static const char *const names[] = {
-        "alder-lake-p", "cachegrind", "ice-lake-sp", "sapphire-rapids", "skylake-sp", "zen2",
-        "zen3",         "zen4",       "zen5"
+        "alder-lake-p", "cachegrind", "granite-rapids", "ice-lake-sp", "sapphire-rapids",
+        "skylake-sp",   "zen2",       "zen3",           "zen4",        "zen5"
     };
     enum { NAMES = sizeof(names) / sizeof(*names) };
     struct machine m[NAMES];
