@@ -268,6 +268,56 @@ static void test_fused(void **state)
     expect(120, 0, 0, 0, 0, 120);
 }
 
+// 120 further ones of these two in turn.
+static void turns(const struct core_machine *m, struct core_op a, struct core_op b)
+{
+    begin_with(m);
+    for (int i = 0; i < 240; i++) {
+        if (i == 120)
+            forget_sum();
+        execute(a);
+        execute(b);
+    }
+}
+
+// An addition of a constant takes a cycle, or none, and no port: four in a cycle. A branch that
+// fuses with it takes a port of its own.
+static void test_add_constants(void **state)
+{
+    struct core_op op = chain(CORE_C_ALU);
+
+    (void)state;
+    op.flags = CORE_F_CONSTANT;
+    loop(op);
+    expect(120, 0, 0, 0, 0, 120 * 3);
+    changed = machine;
+    changed.add_constants = 1;
+    turns(&changed, op, op);
+    expect(240, 0, 0, 0, 0, 0);
+    turns(&changed, op, chain(CORE_C_MUL)); // 3 cycles, and no more
+    expect(240, 0, 0, 0, 0, 120 * 10);
+}
+
+// A floating-point addition takes three cycles, and two to the next one; not to another operation.
+static void test_fadd_chain(void **state)
+{
+    struct core_op add = chain(CORE_C_FADD), other = chain(CORE_C_VALU);
+
+    (void)state;
+    add.source[0] = add.result[0] = other.source[0] = other.result[0] = CORE_VECTOR + 2;
+    changed = machine;
+    changed.cost[CORE_C_FADD] = (struct core_cost){ 3, 1, { { 1, P(0) | P(1) } } };
+    turns(&changed, add, add);
+    expect(240, 0, 0, 0, 0, 240 * 11);
+    turns(&changed, add, other);
+    expect(240, 0, 0, 0, 0, 120 * 14);
+    changed.fadd_chain = 1;
+    turns(&changed, add, add);
+    expect(240, 0, 0, 0, 0, 240 * 7);
+    turns(&changed, add, other);
+    expect(240, 0, 0, 0, 0, 120 * 14);
+}
+
 // ---- Memory ----
 
 // rax = [rax]
@@ -797,6 +847,62 @@ static void test_back_line(void **state)
     }
 }
 
+// Lines of memory that are written take the path for 20 cycles, and for as many when they are
+// written back, whether a store brought them or they had been loaded ahead; once each.
+static void written(const struct core_machine *m, bool ahead, uint64_t times)
+{
+    begin_with(m);
+    for (uint64_t i = 0; i < 400 * times; i++) {
+        uint64_t addr = 0x8000 + 64 * (i / times);
+        struct core_ref ref = { .addr = addr, .size = 8, .writes = true };
+
+        if (i == 200 * times)
+            forget_sum();
+        if (i % times == 0 && ahead)
+            core_ahead(core, addr, CORE_AT_MEMORY);
+        if (i % times == 0)
+            ref.level = ahead ? CORE_AT_L2 : CORE_AT_MEMORY;
+        refer(put(0), ref);
+    }
+}
+
+static void test_memory_back(void **state)
+{
+    struct core_machine m = machine;
+
+    (void)state;
+    m.l1_buffers = m.l2_buffers = 64;
+    m.back_line = 0;
+    m.stores = 64;
+    for (uint16_t back = 0; back <= 20; back += 20) {
+        m.memory_back = back;
+        for (int ahead = 0; ahead < 2; ahead++)
+            for (uint64_t times = 1; times <= 2; times++) {
+                written(&m, ahead, times);
+                assert_in_range(all(), 200 * 4 * (20u + back) - 1600,
+                                200 * 4 * (20u + back) + 1600);
+            }
+    }
+}
+
+// A chain of loads that are in two lines: 4 cycles, and these for the second one.
+static void test_crossing(void **state)
+{
+    struct core_machine m = machine;
+
+    (void)state;
+    for (uint16_t more = 0; more <= 7; more += 7) {
+        m.crossing = more;
+        begin_with(&m);
+        for (int i = 0; i < 200; i++) {
+            if (i == 100)
+                forget_sum();
+            refer(chase, (struct core_ref){ .addr = 0x803c, .size = 8, .reads = true });
+        }
+        expect(100, 0, 0, 100u * more * 4, 0, 100 * (4 * 4 - 1));
+    }
+}
+
 // ---- The window ----
 
 // A load from memory, then 63 instructions that do not wait for it: as many as the reorder buffer
@@ -981,6 +1087,63 @@ static void test_near_targets(void **state)
     assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_INDIRECT, 8), 4 * 400);
     assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_INDIRECT, 9), 6 * 400);
     assert_int_equal(jumps_of(&m, CORE_F_BRANCH | CORE_F_RETURN, 8), 4 * 400);
+}
+
+// A direct jump behind an indirect one, or a return, that goes to places in turn: known near, it
+// takes a cycle, and two more behind another place than the last time, if the way matters.
+static void test_near_path(void **state)
+{
+    static const uint16_t flag[] = { CORE_F_INDIRECT, CORE_F_RETURN };
+    struct core_machine m = machine;
+
+    (void)state;
+    m.far_target = 2;
+    for (uint32_t k = 0; k < 8; k++) {
+        uint64_t places = 1 + k % 2, path = k / 2 % 2;
+        struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 2 };
+        struct core_op goes = jump;
+        struct core_exec e = { .taken = true };
+
+        m.near_path = (uint16_t)path;
+        goes.flags |= flag[k / 4];
+        begin_with(&m);
+        for (uint64_t i = 0; i < 200; i++) {
+            if (i == 100)
+                forget_sum();
+            e.op = &goes;
+            e.pc = 0x1000;
+            run(&e);
+            e.op = &jump;
+            e.pc = 0x1010 + i % places * 2;
+            run(&e);
+        }
+        assert_int_equal(all(), 100 * 4 * (2 + (places == 2 && path ? 2 : 0)));
+    }
+}
+
+// Jumps in lines whose micro-ops are not cached, to far targets: a cycle, one for the target, and
+// one for the change to another line, unless the target hides it.
+static void test_far_hides(void **state)
+{
+    struct core_op jump = { .class = CORE_C_JUMP, .flags = CORE_F_BRANCH, .bytes = 2 };
+    struct core_exec e = { .op = &jump, .taken = true };
+    struct core_machine m = machine;
+
+    (void)state;
+    m.targets = 256;
+    m.near_targets = 8;
+    m.far_target = 1;
+    for (uint16_t hides = 0; hides < 2; hides++) {
+        m.far_hides = hides;
+        begin_with(&m);
+        for (uint64_t i = 0; i < 200; i++) {
+            if (i == 100)
+                forget_sum();
+            e.pc = 0x1000 + i % 40 * 64;
+            run(&e);
+        }
+        assert_int_equal(all(), 100 * 4 * (3u - hides));
+    }
 }
 
 // A jump to the next line, in L2, whose target was not known: its line has been requested with the
@@ -1261,7 +1424,10 @@ int main(void)
         cmocka_unit_test(test_mispredicted),   cmocka_unit_test(test_decoding),
         cmocka_unit_test(test_cached_loop),    cmocka_unit_test(test_taken),
         cmocka_unit_test(test_near_targets),   cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_miss_stops),
+        cmocka_unit_test(test_miss_stops),     cmocka_unit_test(test_near_path),
+        cmocka_unit_test(test_far_hides),      cmocka_unit_test(test_add_constants),
+        cmocka_unit_test(test_fadd_chain),     cmocka_unit_test(test_memory_back),
+        cmocka_unit_test(test_crossing),
         cmocka_unit_test(test_scaled),         cmocka_unit_test(test_commit_lines),
         cmocka_unit_test(test_back_line),      cmocka_unit_test(test_near_places),
         cmocka_unit_test(test_target_places),

@@ -204,6 +204,27 @@ static void test_returns(void **state)
     assert_true(sim_predict_return(p, 0x500, 0x3001)); // longjmp
 }
 
+// Functions of which each calls the next, 40 deep, again and again: the returns that the stack has
+// lost are learnt as indirect jumps are.
+static void test_deep_returns(void **state)
+{
+    enum { DEEP = SIM_RETURNS + 8 };
+    uint32_t missed;
+
+    (void)state;
+    for (int deep = 0; deep < 2; deep++) {
+        p->deep_returns = deep;
+        for (int round = 0; round < 20; round++) {
+            missed = 0;
+            for (uint64_t i = 0; i < DEEP; i++)
+                sim_predict_call(p, 0x1000 + 16 * i);
+            for (uint64_t i = DEEP; i-- > 0;)
+                missed += sim_predict_return(p, 0x8000 + 64 * i, 0x1000 + 16 * i);
+        }
+        assert_int_equal(missed, deep ? 0 : 8);
+    }
+}
+
 // The folded histories are those of the history, after a million outcomes.
 static void test_folds(void **state)
 {
@@ -235,6 +256,7 @@ int main(void)
         cmocka_unit_test_setup(test_path, setup),
         cmocka_unit_test_setup(test_many_targets, setup),
         cmocka_unit_test_setup(test_returns, setup),
+        cmocka_unit_test_setup(test_deep_returns, setup),
         cmocka_unit_test_setup(test_folds, setup),
     };
 

@@ -108,6 +108,21 @@ static void test_next(void **state)
     assert_int_equal(lines[3], 13);
 }
 
+// From the third step of a page on each one is of a stream, whichever way it goes.
+static void test_dense(void **state)
+{
+    (void)state;
+    for (uint32_t dense = 0; dense <= 3; dense += 3) {
+        p = (struct sim_prefetch){ .distance = 5, .batch = 2, .dense = dense };
+        expect(10, 0, 0, 0);
+        expect(20, 0, 0, 0); // up
+        expect(15, 0, 0, 0); // down
+        expect(18, dense ? 2 : 0, 19, 1);
+        expect(12, dense ? 2 : 0, 11, -1);
+        expect(40, dense ? 2 : 0, 41, 1);
+    }
+}
+
 static void test_off(void **state)
 {
     (void)state;
@@ -121,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up),    cmocka_unit_test(test_down), cmocka_unit_test(test_pages),
         cmocka_unit_test(test_pairs), cmocka_unit_test(test_next), cmocka_unit_test(test_off),
+        cmocka_unit_test(test_dense),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
