@@ -53,7 +53,7 @@ struct machine {
         uint32_t distance, batch, dense, pairs, next; // sim/prefetch.h
     } prefetch;
     bool has_prefetch;
-    uint32_t predictor; // enum machine_predictor
+    uint32_t predictor;    // enum machine_predictor
     uint32_t deep_returns; // sim/predict.h
     struct core_machine core;
     bool has_core;

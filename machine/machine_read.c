@@ -63,8 +63,7 @@ static const struct key {
 };
 enum { KEYS = sizeof(keys) / sizeof(*keys), FAMILY_MAX = 15 + 255, QUOTED_MAX = 40 };
 
-static const char *const replacements[SPOOL_REPLACEMENTS] = { "lru", "plru", "srrip",
-                                                                     "drrip" };
+static const char *const replacements[SPOOL_REPLACEMENTS] = { "lru", "plru", "srrip", "drrip" };
 static const char *const fillings[SPOOL_FILLINGS] = { "miss", "victim" };
 static const char *const indices[SPOOL_INDICES] = { "virtual", "physical" };
 static const char *const no_yes[] = { "no", "yes" };

@@ -448,6 +448,15 @@ static uint64_t terms(const struct core *c, const struct core_op *op, uint64_t t
     return t;
 }
 
+static void note_additions(struct core *c, const struct core_op *op)
+{
+    uint64_t results = 0;
+
+    for (uint32_t i = 0; i < op->results; i++)
+        results |= vector_bit(op->result[i]);
+    c->added = op->class == CORE_C_FADD ? c->added | results : c->added & ~results;
+}
+
 static uint32_t allowed(uint16_t set, uint16_t ports)
 {
     return set & ports ? set & ports : set;
@@ -772,10 +781,9 @@ static void execute(struct core *c, struct flow *f)
         c->ready[f->op->result[i]] = f->done;
         if (f->op->result[i] < CORE_FLAGS)
             c->wrote[f->op->result[i]] = c->insns;
-        c->added &= ~vector_bit(f->op->result[i]);
-        if (f->op->class == CORE_C_FADD)
-            c->added |= vector_bit(f->op->result[i]);
     }
+    if (c->m->fadd_chain)
+        note_additions(c, f->op);
     c->insns++;
     if (!f->free)
         leaves_scheduler(c, f->issued);

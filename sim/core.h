@@ -45,15 +45,15 @@ enum core_register {
 enum core_flag {
     CORE_F_LOAD = 1u << 0,
     CORE_F_STORE = 1u << 1,
-    CORE_F_MOVE = 1u << 2,   // of a whole register: may be eliminated
-    CORE_F_ZERO = 1u << 3,   // its result does not depend on its operands; needs no unit
-    CORE_F_LOCKED = 1u << 4, // waits for all before it
+    CORE_F_MOVE = 1u << 2,     // of a whole register: may be eliminated
+    CORE_F_ZERO = 1u << 3,     // its result does not depend on its operands; needs no unit
+    CORE_F_LOCKED = 1u << 4,   // waits for all before it
     CORE_F_CONSTANT = 1u << 5, // adds a small constant to a register of 64 bits
-    CORE_F_COND = 1u << 6,   // a conditional branch
-    CORE_F_BRANCH = 1u << 7, // any branch
-    CORE_F_RETURN = 1u << 8, // its target is known without a table
-    CORE_F_SERIAL = 1u << 9, // waits for all before it, and all after it for it
-    CORE_F_256 = 1u << 10,   // vectors of 256 bits
+    CORE_F_COND = 1u << 6,     // a conditional branch
+    CORE_F_BRANCH = 1u << 7,   // any branch
+    CORE_F_RETURN = 1u << 8,   // its target is known without a table
+    CORE_F_SERIAL = 1u << 9,   // waits for all before it, and all after it for it
+    CORE_F_256 = 1u << 10,     // vectors of 256 bits
     CORE_F_512 = 1u << 11,
     CORE_F_INDIRECT = 1u << 12, // a jump or call by register or memory
     CORE_F_VECTOR = 1u << 13,   // loads to vectors, stores of them

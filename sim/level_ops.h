@@ -26,9 +26,9 @@ enum sim_replacement {
     // al., "High performance cache replacement using re-reference interval prediction", ISCA 2010,
     // SRRIP with hit priority).
     SIM_SRRIP,
-    // The same, or with a prediction of 3 after all but one of 32 fills, so that most lines that are
-    // new are replaced first: whichever misses less in the sets that always have the one or the
-    // other (the same, DRRIP).
+    // The same, or with a prediction of 3 after all but one of 32 fills, so that most new lines are
+    // replaced first: whichever misses less in sets that always have the one or the other (the
+    // same, DRRIP).
     SIM_DRRIP,
 };
 
@@ -88,8 +88,8 @@ enum sim_use {
 
 #define SIM_LEVEL_OP static inline __attribute__((always_inline))
 
-#define SIM_LEVEL_LONG     2u                           // the prediction of a line that was put in
-#define SIM_LEVEL_LAST     3u                           // and of one that is replaced first
+#define SIM_LEVEL_LONG     2u    // the prediction of a line that was put in
+#define SIM_LEVEL_LAST     3u    // and of one that is replaced first
 #define SIM_LEVEL_DUEL     1024u // of SIM_DRRIP, as Jaleel et al. have it
 #define SIM_LEVEL_LEADERS  64u   // one set in so many always has the one, and one the other
 #define SIM_LEVEL_RARELY   32u   // fills

@@ -8,8 +8,8 @@
 // Streams: of each of the last SIM_STREAMS pages the last line and the direction. A reference to
 // another line of the page, in the direction of the one before, is a step of a stream; from
 // the second step on the next lines of the page are named, up to `batch` for each reference and as
-// far as `distance` lines ahead of it, none twice. From the page's `dense`th step on (0: never) each
-// one is of a stream, whichever way it goes. A page is SIM_STREAM_LINES lines.
+// far as `distance` lines ahead of it, none twice. From the page's `dense`th step on (0: never)
+// each one is of a stream, whichever way it goes. A page is SIM_STREAM_LINES lines.
 // Pairs: a line that misses L2 takes the other line of its aligned pair with it. Next: it takes the
 // next line of its page with it, as AMD's processors do.
 //

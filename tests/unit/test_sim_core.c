@@ -1427,18 +1427,17 @@ int main(void)
         cmocka_unit_test(test_miss_stops),     cmocka_unit_test(test_near_path),
         cmocka_unit_test(test_far_hides),      cmocka_unit_test(test_add_constants),
         cmocka_unit_test(test_fadd_chain),     cmocka_unit_test(test_memory_back),
-        cmocka_unit_test(test_crossing),
-        cmocka_unit_test(test_scaled),         cmocka_unit_test(test_commit_lines),
-        cmocka_unit_test(test_back_line),      cmocka_unit_test(test_near_places),
-        cmocka_unit_test(test_target_places),
+        cmocka_unit_test(test_crossing),       cmocka_unit_test(test_scaled),
+        cmocka_unit_test(test_commit_lines),   cmocka_unit_test(test_back_line),
+        cmocka_unit_test(test_near_places),    cmocka_unit_test(test_target_places),
         cmocka_unit_test(test_varied),         cmocka_unit_test(test_renaming),
         cmocka_unit_test(test_sets),           cmocka_unit_test(test_far_code),
         cmocka_unit_test(test_fetched_again),  cmocka_unit_test(test_learning),
         cmocka_unit_test(test_barriers),       cmocka_unit_test(test_cycles),
         cmocka_unit_test(test_renamed_stores), cmocka_unit_test(test_renamed_base),
         cmocka_unit_test(test_renamed_index),  cmocka_unit_test(test_stack_alone),
-        cmocka_unit_test(test_learnt),
-        cmocka_unit_test(test_learnt_places),  cmocka_unit_test(test_replayed),
+        cmocka_unit_test(test_learnt),         cmocka_unit_test(test_learnt_places),
+        cmocka_unit_test(test_replayed),
     };
     int status = cmocka_run_group_tests(tests, NULL, NULL);
 

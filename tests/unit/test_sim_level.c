@@ -136,10 +136,10 @@ static void test_predictions_by_hand(void **state)
     free(l.tags);
 }
 
-// Laps of twice as many lines as there is room for: none is ever there by the one policy, and by the
-// other 15 of the 32 of a set, less those that take a place now and then: two fifths of a lap. The
-// sets that lead have the one, so the other is found. Half as many lines as there is room for stay, but
-// for those of the four sets that always have the other policy.
+// Laps of twice as many lines as there is room for: none is ever there by the one policy, and by
+// the other 15 of the 32 of a set, less those that take a place now and then: two fifths of a lap.
+// The sets that lead have the one, so the other is found. Half as many lines as there is room for
+// stay, but for those of the four sets that always have the other policy.
 static void test_duel(void **state)
 {
     enum { SETS = 256, ASSOC = 16, LINES = 2 * SETS * ASSOC };
@@ -446,11 +446,16 @@ static int with_32_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_can), BOTH(test_lru),
-        BOTH(test_tree_by_hand),    BOTH(test_predictions_by_hand),
-        BOTH(test_models),          BOTH(test_take),
-        BOTH(test_marks),           BOTH(test_steps),
-        BOTH(test_lru_take),        BOTH(test_neighbours),
+        cmocka_unit_test(test_can),
+        BOTH(test_lru),
+        BOTH(test_tree_by_hand),
+        BOTH(test_predictions_by_hand),
+        BOTH(test_models),
+        BOTH(test_take),
+        BOTH(test_marks),
+        BOTH(test_steps),
+        BOTH(test_lru_take),
+        BOTH(test_neighbours),
         BOTH(test_duel),
     };
 
