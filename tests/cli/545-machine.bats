@@ -322,7 +322,7 @@ associative); choose them by --machine"
 say machine
 end exit 0
 END
-    same "$("$QUERN" run --machine=list | wc -l)" 9
+    same "$("$QUERN" run --machine=list | wc -l)" 10
     for name in $("$QUERN" run --machine=list | cut -d ' ' -f 1); do
         quern run -q --machine="$name" ./prog
         [ "$status" = 0 ]
