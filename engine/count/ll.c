@@ -19,7 +19,6 @@
 #include "engine/objects/many.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
-#include "engine/objects/pages.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
@@ -91,7 +90,7 @@ static struct sim_geometry geometry(void)
 // large batch.
 static u32 own_batch(void)
 {
-    if (levels_are_on() || tb_config.data)
+    if (levels_are_on() || (tb_config.data && !(many_wait && tb_config.vectors == 64)))
         return LL_BATCH_SHARED;
     if (tb_config.calls && tb_config.vectors == 64 && !tb_config.calls_lazy)
         return 0;
@@ -152,6 +151,7 @@ void ll_init(void)
     u32 sets = g.size / g.line / g.assoc;
 
     levels_init();
+    many_init(levels_are_on());
     if (levels_are_on()) {
         init_levels();
         return;
@@ -363,9 +363,14 @@ void ll_thread_init(struct thread *t)
     *queue_of(t) = (struct queue){ 0 };
 }
 
-bool ll_has_pending(const struct thread *t)
+static bool has_batch(const struct thread *t)
 {
     return t->ll != (u64)begin_of(t) || (queue_of(t)->on && pieces(queue_of(t)));
+}
+
+bool ll_has_pending(const struct thread *t)
+{
+    return has_batch(t) || many_has(t);
 }
 
 static void append(struct thread *t, u64 addr, u32 size, u32 counter)
@@ -399,13 +404,13 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
         levels_alone(t, addr, size, counter);
         return;
     }
-    if (tb_config.recording &&
-        (ll.shared || queue_of(t)->on || levels_are_on() || tb_config.data)) {
+    if (tb_config.recording && (ll.shared || queue_of(t)->on || levels_are_on() ||
+                                (tb_config.data && vector_sets.ll_batch))) {
         append(t, addr, size, counter);
         return;
     }
-    if (ll_has_pending(t))
-        ll_drain(t);
+    if (has_batch(t))
+        ll_drain_batch(t);
     if (levels_are_on()) {
         levels_alone(t, addr, size, counter);
         return;
@@ -415,13 +420,18 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
     miss = ll.shared ? shared_ref(addr, size) : own_ref(addr, size);
     if (miss)
         calls_count(t, counter + 1, 1);
-    objects_missed(t, addr, counter, 0, miss);
+    if (!many_wait) {
+        objects_missed(t, addr, counter, 0, miss);
+        return;
+    }
+    many_append(t, addr, counter, miss);
+    if (many_is_full(t))
+        many_settle(t);
 }
 
 #define AHEAD 8 // references whose sets are on their way into the host's cache
 
-// LL_DONE, or what simulate_data() notes. Before it is counted: a thread that is killed may lose a
-// miss, but none is counted twice.
+// Before it is counted: a thread that is killed may lose a miss, but none is counted twice.
 static void mark(struct pending *w, u32 as)
 {
     __atomic_store_n(&w->size, as, __ATOMIC_RELAXED);
@@ -495,42 +505,22 @@ static void own_ahead(u64 addr)
                            (u64)sim_narrow_place(&ll.narrow, addr).set * ll.narrow.stride);
 }
 
-// Sizes of references that are counted, and not yet known to their objects: with a hit of LL, with
-// a miss.
-#define LL_HIT    0xfffffffdu
-#define LL_MISSED 0xfffffffeu
-
-static void simulate_one(struct thread *t, struct pending *w)
-{
-    bool miss = own_ref(w->addr, w->size ? w->size : 1);
-
-    mark(w, miss ? LL_MISSED : LL_HIT);
-    calls_count(t, w->counter, 1);
-    if (miss)
-        calls_count(t, w->counter + 1, 1);
-}
-
-// With --data=yes: as many at a time as are looked up under one lock. A thread that is killed
-// leaves references in each of the states.
+// With --data=yes: what has missed waits for its object (objects/many.h).
 static void simulate_data(struct thread *t, struct pending *w, struct pending *end)
 {
-    struct many_ref ref[MANY_MISSES];
+    for (; w < end; w++) {
+        bool miss;
 
-    while (w < end) {
-        u32 n = 0;
-
-        for (; n < MANY_MISSES && w < end; w++) {
-            if (w + MANY_MISSES < end) {
-                own_ahead(w[MANY_MISSES].addr);
-                pages_ahead(w[MANY_MISSES].addr);
-            }
-            if (w->size == LL_DONE)
-                continue;
-            if (w->size != LL_HIT && w->size != LL_MISSED)
-                simulate_one(t, w);
-            ref[n++] = (struct many_ref){ w->addr, w->counter, w->size == LL_MISSED, &w->size };
-        }
-        many_missed(t, ref, n, LL_DONE);
+        if (w + AHEAD < end)
+            own_ahead(w[AHEAD].addr);
+        if (w->size == LL_DONE)
+            continue;
+        miss = own_ref(w->addr, w->size ? w->size : 1);
+        mark(w, LL_DONE);
+        calls_count(t, w->counter, 1);
+        if (miss)
+            calls_count(t, w->counter + 1, 1);
+        many_append(t, w->addr, w->counter, miss);
     }
 }
 
@@ -541,7 +531,7 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end)
         simulate_levels(t, w, end);
         return;
     }
-    if (tb_config.data && !(spool->flags & SPOOL_F_NO_HINTS)) {
+    if (many_wait) {
         simulate_data(t, w, end);
         return;
     }
@@ -599,11 +589,11 @@ static void hand_over(struct thread *t, struct queue *q)
     __atomic_store_n(&q->given, q->given + 1, __ATOMIC_SEQ_CST);
 }
 
-void ll_drain(struct thread *t)
+void ll_drain_batch(struct thread *t)
 {
     struct queue *q = queue_of(t);
 
-    if (!ll_has_pending(t))
+    if (!has_batch(t))
         return;
     take_lock();
     if (q->on) {
@@ -615,6 +605,14 @@ void ll_drain(struct thread *t)
     simulate(t, begin_of(t), (struct pending *)t->ll);
     lock_drop(&stripe[0].lock);
     t->ll = (u64)begin_of(t);
+    if (many_wait && many_is_full(t))
+        many_settle(t);
+}
+
+void ll_drain(struct thread *t)
+{
+    ll_drain_batch(t);
+    many_settle(t);
 }
 
 void ll_counts(struct thread *t)
@@ -649,7 +647,7 @@ void ll_full(struct thread *t)
     struct queue *q = queue_of(t);
 
     if (!q->on) {
-        ll_drain(t);
+        ll_drain_batch(t);
         return;
     }
     ask_first(t, piece_of(t, q->given));

@@ -45,6 +45,8 @@ void ll_counts(struct thread *t);
 
 // Simulates all batched references, in order. Changes vector registers. @signal-safe
 void ll_drain(struct thread *t);
+// The same; with --data=yes what has missed may wait for its object (objects/many.h). For calls.
+void ll_drain_batch(struct thread *t);
 bool ll_has_pending(const struct thread *t);
 
 // For replays: the batch is full, t->ll is at a multiple of 64 KiB. As ll_drain().

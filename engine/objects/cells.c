@@ -9,12 +9,12 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
+#include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/spooler.h"
 
 #define INDEX 0x200000u // twice as many as cells
-#define WHOLE (~0ul)    // the key of a cell of the whole object
 // Misses between two looks whether its words are all noted: a look may take as long as ten misses.
 #define FULL_AGAIN 256u
 
@@ -41,12 +41,20 @@ static bool has_cells(const struct spool_data_object *o)
            (o->kind == SPOOL_DATA_TLS && o->name);
 }
 
-// What an offset has in common with those in the same cell.
+static bool is_large(const struct spool_data_object *o)
+{
+    return o->size > SPOOL_DATA_PIECES;
+}
+
+void cells_kind(u32 object, bool *has, bool *large)
+{
+    *has = has_cells(object_at(object));
+    *large = is_large(object_at(object));
+}
+
 static u64 key_of(const struct spool_data_object *o, u64 offset)
 {
-    if (o->size > SPOOL_DATA_PIECES || offset >= SPOOL_DATA_PIECES)
-        return WHOLE;
-    return offset < SPOOL_DATA_EXACT ? offset : offset & -(u64)SPOOL_DATA_PIECE;
+    return cells_key(is_large(o), offset);
 }
 
 static u64 key_of_cell(const struct spool_data_cell *c)
@@ -102,7 +110,31 @@ static u64 divisor(u64 a, u64 b)
     return a;
 }
 
-static void widen(struct spool_data_cell *c, u64 offset)
+// For widen(): what is a multiple of the step is so, times the inverse of its odd part and rotated
+// by its even one, at most `most` (Granlund and Montgomery, 1994, section 9). A division takes as
+// long as all else of a miss.
+static __attribute__((noinline)) void learn_step(struct cells_kept *k, u64 step)
+{
+    u64 odd;
+
+    k->step = step;
+    k->full = false;
+    k->shift = step ? (u8)__builtin_ctzl(step) : 0;
+    odd = step ? step >> k->shift : 1; // of no step only 0 is a multiple
+    k->inverse = odd; // right in its three lowest bits; each round doubles them
+    for (u32 i = 0; i < 5; i++)
+        k->inverse *= 2 - odd * k->inverse;
+    k->most = step ? ~0ul / step : 0;
+}
+
+static bool is_multiple(const struct cells_kept *k, u64 away)
+{
+    u64 product = away * k->inverse;
+
+    return (product >> k->shift | product << (-k->shift & 63)) <= k->most;
+}
+
+static void widen(struct cells_kept *k, struct spool_data_cell *c, u64 offset)
 {
     u64 away = offset > c->first ? offset - c->first : c->first - offset;
 
@@ -110,8 +142,12 @@ static void widen(struct spool_data_cell *c, u64 offset)
         c->low = offset;
     if (offset > c->high)
         c->high = offset;
-    if (away && (!c->step || away % c->step))
+    if (UNLIKELY(k->step != c->step))
+        learn_step(k, c->step);
+    if (UNLIKELY(!is_multiple(k, away))) {
         c->step = divisor(away, c->step);
+        learn_step(k, c->step);
+    }
 }
 
 static u32 count_bits(u64 bits)
@@ -175,34 +211,46 @@ void cells_prefetch_cell(const struct cells_at *at)
         __builtin_prefetch(c + i, 1);
 }
 
-void cells_add(u32 cell, const struct cells_miss *miss, const struct cells_at *at, u64 *full)
+void cells_keep(struct cells_kept *k, const struct cells_at *at)
 {
-    struct spool_data_cell *c = cell_at((cell - 1) % SPOOL_DATA_CELLS_MAX);
+    k->counter = 0;
+    k->cell = cells_find(at);
+    k->key = at->key;
+    learn_step(k, 0);
+    __atomic_store_n(&k->counter, k->cell ? at->counter : 0, __ATOMIC_RELEASE);
+}
 
-    if (c->l1)
-        widen(c, at->offset);
+void cells_add(struct cells_kept *k, u64 offset, u32 l2, u32 ll)
+{
+    struct spool_data_cell *c = cell_at((k->cell - 1) % SPOOL_DATA_CELLS_MAX);
+
+    if (LIKELY(c->l1))
+        widen(k, c, offset);
     else
-        c->first = c->low = c->high = at->offset; // it may have been zeroed
+        c->first = c->low = c->high = offset; // it may have been zeroed
     c->l1++;
-    c->l2 += miss->l2;
-    c->ll += miss->ll;
-    if (at->key != WHOLE || (*full && *full == c->step))
+    c->l2 += l2;
+    c->ll += ll;
+    if (k->key != CELLS_WHOLE || (k->full && k->step == c->step))
         return;
-    note_words(c, at->offset);
-    if (c->l1 % FULL_AGAIN == 0 && is_full(c))
-        *full = c->step;
+    note_words(c, offset);
+    if (c->l1 % FULL_AGAIN == 0 && is_full(c)) {
+        learn_step(k, c->step);
+        k->full = true;
+    }
 }
 
 void cells_count(const struct cells_miss *miss)
 {
+    struct cells_kept k = { 0 };
     struct cells_at at;
-    u32 cell;
-    u64 full = 0;
 
     cells_place(miss, &at);
-    cell = at.counter ? cells_find(&at) : 0;
-    if (cell)
-        cells_add(cell, miss, &at, &full);
+    if (!at.counter)
+        return;
+    cells_keep(&k, &at);
+    if (k.counter)
+        cells_add(&k, at.offset, miss->l2, miss->ll);
 }
 
 void cells_zero(void)

@@ -5,6 +5,7 @@
 #define QUERN_ENGINE_CELLS_H
 
 #include "engine/base/types.h"
+#include "share/spool.h"
 
 // A miss at an address, which counts at `counter` (L2 and LL: 0 or 1), a write or a read.
 struct cells_miss {
@@ -34,8 +35,29 @@ void cells_prefetch(const struct cells_at *at);
 void cells_prefetch_cell(const struct cells_at *at);
 // The number of the cell, plus one. 0: there is none, and no space for it.
 u32 cells_find(const struct cells_at *at);
-// *full: kept with the cell, at first and after cells_zero() 0.
-void cells_add(u32 cell, const struct cells_miss *miss, const struct cells_at *at, u64 *full);
+// As cells_find(); is kept, with no counter if there is none.
+struct cells_kept {
+    u32 cell, counter; // plus one; counter 0: none is kept
+    bool has, large;   // for who keeps it (cells_kind())
+    bool full;         // all words are noted, with this step
+    u8 shift;
+    u64 key;
+    u64 step, inverse, most; // what is a multiple of the step, without a division
+};
+void cells_keep(struct cells_kept *k, const struct cells_at *at);
+// A miss in the cell that is kept.
+void cells_add(struct cells_kept *k, u64 offset, u32 l2, u32 ll);
+// Whether an object has cells, and whether only one for all of it.
+void cells_kind(u32 object, bool *has, bool *large);
+
+// What an offset has in common with those in the same cell.
+#define CELLS_WHOLE (~0ul) // of all of the object
+static inline u64 cells_key(bool large, u64 offset)
+{
+    if (large || offset >= SPOOL_DATA_PIECES)
+        return CELLS_WHOLE;
+    return offset < SPOOL_DATA_EXACT ? offset : offset & -(u64)SPOOL_DATA_PIECE;
+}
 // All counts become 0, and their offsets are forgotten. The world is stopped.
 void cells_zero(void);
 

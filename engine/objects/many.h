@@ -1,22 +1,73 @@
 // SPDX-License-Identifier: MIT
-// --data=yes: counts many misses at once.
+// --data=yes: misses that wait for their objects. Where records are replayed by routines, a
+// reference that has missed L1, and whose outcome in LL is known, is put into a queue of its
+// thread, with its counters incremented. So is each new time of the maps (objtable.h): neither a
+// call nor an allocator has to wait until misses are counted, and thousands are counted at once.
+//
+// After SIGKILL a thread has lost one miss at most: the queue is in its area, and what is counted
+// is marked before. With --no-hints there is no queue: objects_missed() counts each at once.
 #ifndef QUERN_ENGINE_MANY_H
 #define QUERN_ENGINE_MANY_H
 
-#include "engine/base/types.h"
-#include "engine/thread/thread.h"
+#define MANY_MISSED 1          // in `how`: LL has missed, too
+#define MANY_TIME   0xffffffff // counter: no miss, `addr` is the time from here on
+#define MANY_FULL   0x3fff     // bits that are clear in the queue's end: it is to be counted
 
-// References of t that have missed L1, and LL (0 or 1), in their order, in a replay without L2. One
-// lock; what one of them needs is loaded while others are counted. *size := done before a miss is
-// counted: after SIGKILL none has been counted twice. With --no-hints who simulates LL has
-// objects_missed() instead, which remembers nothing. @signal-safe
-#define MANY_MISSES 16u
+#ifndef __ASSEMBLER__
+
+#    include "engine/base/types.h"
+#    include "engine/thread/thread.h"
+
+#    define MANY_DONE 0xffffffffu // `how`: it has been counted
+
 struct many_ref {
     u64 addr;
-    u32 counter, ll;
-    u32 *size;
+    u32 counter, how;
 };
-// n: at most MANY_MISSES.
-void many_missed(const struct thread *t, const struct many_ref *ref, u32 n, u32 done);
 
+// At TA_MANY_END; the references at TA_MANY.
+struct many_queue {
+    u64 end;
+    u64 at; // time of the maps where it begins
+};
+
+_Static_assert(sizeof(struct many_ref) == 16, "asm size");
+_Static_assert(offsetof(struct many_queue, end) == 0, "asm offset");
+
+// Whether misses of this run wait: not with more levels than L1 and LL.
+extern bool many_wait;
+void many_init(bool levels);
+void many_thread_init(struct thread *t);
+
+static inline struct many_queue *many_queue(const struct thread *t)
+{
+    return (struct many_queue *)((u8 *)t->self + TA_MANY_END);
+}
+
+static inline bool many_has(const struct thread *t)
+{
+    return many_wait && many_queue(t)->end != (u64)t->self + TA_MANY;
+}
+
+// There is space for as many as a batch of LL has (count/ll.c) beside MANY_FULL / 16: who appends
+// calls many_settle() in time.
+static inline void many_append(struct thread *t, u64 addr, u32 counter, u32 how)
+{
+    struct many_queue *q = many_queue(t);
+
+    *(struct many_ref *)q->end = (struct many_ref){ addr, counter, how };
+    __atomic_store_n(&q->end, q->end + sizeof(struct many_ref), __ATOMIC_RELEASE);
+}
+
+static inline bool many_is_full(const struct thread *t)
+{
+    return many_queue(t)->end - ((u64)t->self + TA_MANY) > MANY_FULL;
+}
+
+// What is simulated from now on was after this change of the maps.
+void many_time(struct thread *t, u64 at);
+// Counts all that wait, in their order. @signal-safe
+void many_settle(struct thread *t);
+
+#endif
 #endif

@@ -9,6 +9,7 @@
 #include "engine/objects/cells.h"
 #include "engine/objects/lifetimes.h"
 #include "engine/objects/lineuse.h"
+#include "engine/objects/many.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/pages.h"
@@ -25,6 +26,7 @@ void objects_thread_init(struct thread *t)
     if (!tb_config.data)
         return;
     objtable_thread_init(t);
+    many_thread_init(t);
     alloc_thread_init(t);
 }
 
@@ -47,10 +49,14 @@ static void look_up(const struct thread *t, u64 addr, u64 at, struct found *out,
     }
 }
 
-// Whether it is in a block.
-static bool find(const struct thread *t, u64 addr, struct found *out)
+static u64 time_of(const struct thread *t)
 {
-    u64 at = tb_config.recording ? t->objects_at : objtable_now();
+    return tb_config.recording ? t->objects_at : objtable_now();
+}
+
+// Whether it is in a block.
+static bool find(const struct thread *t, u64 addr, u64 at, struct found *out)
+{
     bool block;
 
     if (!pages_find(addr, at, out, &block))
@@ -61,7 +67,7 @@ static bool find(const struct thread *t, u64 addr, struct found *out)
 static u32 object_at(const struct thread *t, u64 addr, u64 *start)
 {
     struct found found;
-    bool block = find(t, addr, &found);
+    bool block = find(t, addr, time_of(t), &found);
 
     *start = block ? lifetimes_start(&found) : found.start;
     return found.object;
@@ -71,7 +77,7 @@ static u32 object_fetched(const struct thread *t, u64 addr, bool *waits)
 {
     struct found found;
 
-    *waits = !find(t, addr, &found) && alloc_waits(t);
+    *waits = !find(t, addr, time_of(t), &found) && alloc_waits(t);
     return found.object;
 }
 
@@ -96,9 +102,9 @@ void objects_init(void)
     alloc_init();
 }
 
-bool objects_find(const struct thread *t, struct cells_miss *miss, struct found *found)
+bool objects_find(const struct thread *t, u64 at, struct cells_miss *miss, struct found *found)
 {
-    bool block = find(t, miss->addr, found);
+    bool block = find(t, miss->addr, at, found);
 
     miss->object = found->object;
     miss->start = block ? lifetimes_start(found) : found->start;
@@ -113,7 +119,7 @@ static __attribute__((noinline)) void count(const struct thread *t, struct cells
     bool waits = false, block;
 
     objtable_lock();
-    block = objects_find(t, miss, &found);
+    block = objects_find(t, time_of(t), miss, &found);
     if (!block)
         waits = alloc_missed(t, miss);
     c = objtable_count(miss->counter, miss->object, miss->l2, miss->ll);

@@ -28,8 +28,8 @@ struct cells_miss;
 struct found;
 // False: no reference counts there.
 bool objects_is_data(u32 counter, bool *write);
-// Finds the object of a miss, which gets it. Returns whether it is in a block. @holds(objtable's
-// lock)
-bool objects_find(const struct thread *t, struct cells_miss *miss, struct found *found);
+// Finds the object of a miss as of a time. The miss gets it. Returns whether it is in a block.
+// @holds(objtable's lock)
+bool objects_find(const struct thread *t, u64 at, struct cells_miss *miss, struct found *found);
 
 #endif

@@ -7,6 +7,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/frames.h"
 #include "engine/objects/cells.h"
+#include "engine/objects/many.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -15,7 +16,6 @@
 #define COUNTS    0x200000u // twice as many as counts
 #define NAMES     0x10000u  // texts that are found again
 #define NAMES_TRY 16u
-#define PAIRS     4096u
 
 static struct {
     struct lock lock;
@@ -24,8 +24,9 @@ static struct {
     u32 *index;  // of objects, plus one
     u32 *counts; // their numbers, plus one
     u32 *names;  // offsets of texts
-    struct objtable_pair *pairs;
 } table;
+
+struct objtable_pair *objtable_pairs;
 
 void (*objtable_record)(struct thread *t, u64 now);
 
@@ -97,7 +98,7 @@ void objtable_buffer_replays(struct thread *t, u64 at)
     const u64 *begin = begin_of(t, at);
 
     if (begin && t->objects_at < *begin)
-        t->objects_at = *begin;
+        many_time(t, *begin);
 }
 
 // ---- Objects ----
@@ -210,12 +211,12 @@ void objtable_sites(const struct thread *t, u64 first, struct spool_data_object 
 
 static struct spool_data_count *count_at(u32 i)
 {
-    return (struct spool_data_count *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF) + i;
+    return objtable_count_at(i);
 }
 
 static u32 count_place(u32 counter, u32 object)
 {
-    return (u32)(((u64)counter << 32 | object) * 0x9e3779b97f4a7c15ul >> 32) & (COUNTS - 1);
+    return objtable_place(counter, object) & (COUNTS - 1);
 }
 
 // NULL: there is no space.
@@ -277,11 +278,6 @@ struct spool_data_count *objtable_walk(struct spool_data_count *c)
 
 // ---- Pairs that have missed lately ----
 
-struct objtable_pair *objtable_pair(u32 counter, u32 object)
-{
-    return &table.pairs[count_place(counter, object) % PAIRS];
-}
-
 bool objtable_keep(struct objtable_pair *p, u32 counter, u32 object)
 {
     struct spool_data_count *c;
@@ -291,6 +287,7 @@ bool objtable_keep(struct objtable_pair *p, u32 counter, u32 object)
     if (!c)
         return false;
     *p = (struct objtable_pair){ .object = object, .count = (u32)(c - count_at(0)) + 1 };
+    cells_kind(object, &p->cell.has, &p->cell.large);
     __atomic_store_n(&p->counter, counter + 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -345,7 +342,7 @@ void objtable_zero(void)
         walks_zero(c);
     }
     cells_zero();
-    memset(table.pairs, 0, PAIRS * sizeof(*table.pairs));
+    memset(objtable_pairs, 0, OBJTABLE_PAIRS * sizeof(*objtable_pairs));
     for (u32 i = 0; i < spool->data.objects_used && i < SPOOL_DATA_OBJECTS_MAX; i++)
         objtable_at(i)->cold = objtable_at(i)->fetched = objtable_at(i)->used = 0;
 }
@@ -360,7 +357,7 @@ void objtable_init(void)
     table.index = heap_pages(INDEX * sizeof(u32));
     table.counts = heap_pages(COUNTS * sizeof(u32));
     table.names = heap_pages(NAMES * sizeof(u32));
-    table.pairs = heap_pages(PAIRS * sizeof(*table.pairs));
+    objtable_pairs = heap_pages(OBJTABLE_PAIRS * sizeof(*objtable_pairs));
     walks_init();
     spool->data.names_used = 1; // offset 0: none
     append(&unknown, NULL);

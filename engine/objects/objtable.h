@@ -6,6 +6,7 @@
 #define QUERN_ENGINE_OBJTABLE_H
 
 #include "engine/base/types.h"
+#include "engine/objects/cells.h"
 #include "engine/thread/thread.h"
 #include "share/spool.h"
 
@@ -49,11 +50,30 @@ struct objtable_pair {
     u32 counter, object;
     u32 count, walk; // of the entries
     // Of its last miss, for who counts it (cells.h).
-    u32 cell, cell_counter;
-    u64 key, full;
+    struct cells_kept cell;
 };
+
+_Static_assert(sizeof(struct objtable_pair) == 64, "a line of the host's cache");
+
+#define OBJTABLE_PAIRS 4096u
+extern struct objtable_pair *objtable_pairs;
+
+static inline u32 objtable_place(u32 counter, u32 object)
+{
+    return (u32)(((u64)counter << 32 | object) * 0x9e3779b97f4a7c15ul >> 32);
+}
+
+static inline struct spool_data_count *objtable_count_at(u32 i)
+{
+    return (struct spool_data_count *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF) + i;
+}
+
 // The one that may be this pair. @holds(the lock)
-struct objtable_pair *objtable_pair(u32 counter, u32 object);
+static inline struct objtable_pair *objtable_pair(u32 counter, u32 object)
+{
+    return &objtable_pairs[objtable_place(counter, object) % OBJTABLE_PAIRS];
+}
+
 static inline bool objtable_is_pair(const struct objtable_pair *p, u32 counter, u32 object)
 {
     return p->counter == counter + 1 && p->object == object;

@@ -95,7 +95,7 @@ void interpret_learn_fetch(struct thread *t, const struct record_op *o)
 
 void interpret_frame(struct thread *t, enum frames_late what, u32 frame, u32 counter)
 {
-    ll_drain(t); // what comes next belongs to another call
+    ll_drain_batch(t); // what comes next belongs to another call
     if (tb_config.core)
         cores_end(t);
     frames_replay(t, what, frame, counter);

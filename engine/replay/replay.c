@@ -10,6 +10,7 @@
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
+#include "engine/objects/many.h"
 #include "engine/objects/objtable.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
@@ -45,8 +46,8 @@ static u32 between(struct thread *t, const u64 *at)
     case RECORD_LEAVE: interpret_frame(t, FRAMES_LEAVE, frame, (u32)at[1]); return 2;
     case RECORD_BACK: interpret_frame(t, FRAMES_BACK, frame, 0); return 1;
     case RECORD_OBJECTS:
-        ll_drain(t);
-        t->objects_at = at[1];
+        ll_drain_batch(t);
+        many_time(t, at[1]);
         return 2;
     default: return 0;
     }

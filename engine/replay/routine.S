@@ -9,6 +9,7 @@
 // All other registers are free. rsp is 8 above a multiple of 16.
 #include "engine/count/vector.h"
 #include "engine/objects/lineuse.h"
+#include "engine/objects/many.h"
 #include "engine/objects/sharing.h"
 #include "engine/thread/thread.h"
 
@@ -18,7 +19,7 @@
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
     .globl routine_to_ll, routine_to_cold, routine_sampled, routine_shared, routine_seen
     .globl routine_drain, routine_late_drain, routine_avx2_drain, routine_begin_frame, routine_end_frame
-    .globl routine_renew_frame
+    .globl routine_renew_frame, routine_objects_at
 
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
@@ -205,7 +206,7 @@ routine_to_ll: // called by what a routine calls. Drains the LL batch
     STATE_OUT
     push rbx
     mov rdi, r12
-    call ll_drain
+    call ll_drain_batch
     pop rbx
     STATE_IN
     ret
@@ -219,6 +220,14 @@ routine_drain: // the same, one call further from the routine; keeps rcx and r10
     add rsp, 8
     pop r10
     pop rcx
+    ret
+
+    .type routine_objects_at, @function
+routine_objects_at: // called. rax: the time of the maps of data from here on
+    mov rdi, r12
+    mov rsi, rax
+    call many_time
+    TABLES
     ret
 
 // Of a frame, all totals of misses in one vector. rax: the totals, rcx: the frame's complements of
@@ -476,8 +485,39 @@ routine_ll:
 
     .globl routine_miss_d1, routine_miss_d1_used, routine_miss_i1, routine_miss_i1_two
 
+// As LL_REFERENCE; r9: the address. What has missed waits for its object (objects/many.h). With
+// threads there is a batch, and C puts it there.
+    .macro LL_WAITS
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], 0
+    jne 68f
+    L1_MISSED
+    mov r9, rax
+    LL_ORDER
+    add [r14], rax
+    add [r11 + 8], rax // --data=yes implies --calls=yes: it has totals
+    mov rcx, [r12 + TA_MANY_END]
+    mov [rcx], r9
+    mov [rcx + 8], esi
+    mov [rcx + 12], eax
+    add rcx, 16
+    mov [r12 + TA_MANY_END], rcx
+    test ecx, MANY_FULL
+    jz routine_settle
+    BASE_AND_TABLES
+    ret
+68: LL_APPEND r10, rsi
+    LL_APPENDED
+    .endm
+
+    .type routine_settle, @function
+routine_settle: // jumped to: the queue is full
+    mov rdi, r12
+    call many_settle
+    BASE_AND_TABLES
+    ret
+
 // As routine_to_d1. used: some lines are followed, and are for C (objects/lineuse.h).
-    .macro REF_D1 used
+    .macro REF_D1 used, waits
     add rax, [r12 + rcx * 8 + TA_D1_TAGS]
     mov edi, [rip + vector_sets + VS_D1_LOW]
     mov ecx, edi
@@ -552,7 +592,11 @@ routine_ll:
     mov [r12 + rcx * 8 + TA_D1_TAGS], r8
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
     D1_NOT_HELD
+    .if \waits
+    LL_WAITS
+    .else
     LL_REFERENCE
+    .endif
 8:  movabs r14, REPLAY_BASE
     xor ecx, ecx
     sub rax, [r12 + TA_D1_TAGS]
@@ -561,11 +605,20 @@ routine_ll:
 
     .type routine_miss_d1, @function
 routine_miss_d1:
-    REF_D1 0
+    REF_D1 0, 0
 
     .type routine_miss_d1_used, @function
 routine_miss_d1_used:
-    REF_D1 1
+    REF_D1 1, 0
+
+    .globl routine_miss_d1_waits, routine_miss_d1_waits_used
+    .type routine_miss_d1_waits, @function
+routine_miss_d1_waits: // the same with objects/many.h
+    REF_D1 0, 1
+
+    .type routine_miss_d1_waits_used, @function
+routine_miss_d1_waits_used:
+    REF_D1 1, 1
 
 // Puts the line \id into \way of I1; the line that was there loses its hint. Changes \old.
     .macro I1_REPLACE way, id, old, old64

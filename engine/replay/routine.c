@@ -18,6 +18,7 @@
 #include "engine/count/levels.h"
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
+#include "engine/objects/many.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/replay/routinecalls.h"
@@ -38,7 +39,8 @@ extern const char routine_begin_frame[], routine_end_frame[], routine_renew_fram
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
 extern const char routine_sampled[], routine_shared[], routine_seen[];
-extern const char routine_miss_d1[], routine_miss_d1_used[];
+extern const char routine_miss_d1[], routine_miss_d1_used[], routine_objects_at[];
+extern const char routine_miss_d1_waits[], routine_miss_d1_waits_used[];
 extern const char routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -125,7 +127,7 @@ static void objects_make(void)
     a = routinecalls_between(RECORD_OBJECTS, RECORD_FIRST);
     routinecalls_drain(&a, routine_to_ll);
     x86_mov(&a, R_RAX, MEM(R_RBX, 8));
-    x86_mov(&a, MEM(R12, TH_OBJECTS_AT), R_RAX);
+    x86_fix(&a, x86_call(&a), (u64)routine_objects_at);
     routinecalls_skip(&a, 2);
     routinecalls_look_up(&a);
     if (a.full || a.p > (u8 *)arena_head(RECORD_FIRST))
@@ -918,7 +920,9 @@ static void ways_out(struct maker *m)
     miss_routines(m);
     if (tb_config.data) { // the others keep no more of an address than its line
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
-        if (tb_config.vectors == 64 && caches_by_vectors())
+        if (tb_config.vectors == 64 && caches_by_vectors() && many_wait)
+            m->d1.to = tb_config.lineuse ? routine_miss_d1_waits_used : routine_miss_d1_waits;
+        else if (tb_config.vectors == 64 && caches_by_vectors())
             m->d1.to = tb_config.lineuse ? routine_miss_d1_used : routine_miss_d1;
     }
     if (tb_config.curve && tb_config.data) // the test is for lines of the sample alone

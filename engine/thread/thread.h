@@ -55,6 +55,9 @@
 #define TA_D1_ORDERED    (TA_D1 + 0x1f0000) // 16 stamps, while ways are sorted
 #define TA_D1_LAST       (TA_D1 + 0x1f1000) // u32, first way of the set of the last miss
 #define TA_D1_ORDER_SIZE 32
+// With --data=yes and stamps, misses that wait for their objects (objects/many.h).
+#define TA_MANY     0x1200000
+#define TA_MANY_END 0x1220000 // struct many_queue
 // LL references that a replayer process finds (count/ll.c): pieces of 64 KiB, used in rotation,
 // each aligned to its size.
 #define TA_LL_PIECES     0x1300000
