@@ -289,10 +289,16 @@ bool caches_by_vectors(void)
            spool->d1.assoc <= 16 && below >= spool->d1.line && below >= spool->i1.line;
 }
 
-bool caches_by_whole_vectors(void)
+bool caches_d1_by_whole_vectors(void)
 {
     return caches_by_vectors() && vector_sets.ll_set && tb_config.d1_sets <= SIM_STAMPS_HINTS &&
-           (tb_config.vectors == 32 || (cpu.pext && (!tb_config.calls || tb_config.calls_lazy)));
+           (tb_config.vectors == 32 || cpu.pext);
+}
+
+bool caches_by_whole_vectors(void)
+{
+    return caches_d1_by_whole_vectors() &&
+           !(tb_config.vectors == 64 && tb_config.calls && !tb_config.calls_lazy);
 }
 
 static bool is_in_d1(const struct thread *t, u64 line)

@@ -41,6 +41,8 @@ bool caches_by_vectors(void);
 // Whether the code of routine.S for sets of whole vectors may handle misses; the ways from set to
 // set of D1.
 bool caches_by_whole_vectors(void);
+// The same of data alone, where those that miss wait (objects/many.h).
+bool caches_d1_by_whole_vectors(void);
 u32 caches_d1_stride(void);
 
 // -- for the helpers: helpers.h says what they may do --

@@ -715,8 +715,8 @@ routine_miss_i1_two:
     FOUND_VICTIM edx, ecx
     .endm
 
-// edx: the way that is filled, whose stamp becomes the clock. Notes the next victim, appends rax to
-// the LL batch, and returns. log: of the ways from set to set.
+// edx: the way that is filled, whose stamp becomes the clock. Notes the next victim. log: of the
+// ways from set to set.
     .macro FILL_END ways, log, stamps, next
     mov r14d, edx
     sub r14d, ecx
@@ -731,8 +731,6 @@ routine_miss_i1_two:
     add ecx, ecx
     .endif
     vmovq [r12 + rcx + \next], xmm1
-    LL_BATCH
-    RETURN
     .endm
 
 // Appends rax to the LL batch. To LL_JUMP's target if the batch is full; with LATE to routine_late
@@ -766,11 +764,19 @@ routine_miss_i1_two:
     vmovq [rsi + rdx * 8], xmm0
     .endm
 
-    .macro D1_FILL ways, log
+// Returns. waits: to objects/many.h.
+    .macro D1_FILL ways, log, waits=0
     LL_PREFETCH
     FILL_BEGIN TA_D1_STAMPS
     D1_PUT
     FILL_END \ways, \log, TA_D1_STAMPS, TA_D1_NEXT
+    .if \waits
+    mov esi, r10d
+    LL_WAITS
+    .else
+    LL_BATCH
+    RETURN
+    .endif
     FILL_COLD \ways, TA_D1_STAMPS
     .endm
 
@@ -803,6 +809,8 @@ routine_miss_i1_two:
     FILL_BEGIN TA_I1_STAMPS
     I1_PUT
     FILL_END \ways, \log, TA_I1_STAMPS, TA_I1_NEXT
+    LL_BATCH
+    RETURN
     FILL_COLD \ways, TA_I1_STAMPS
     .endm
 
@@ -890,11 +898,35 @@ routine_miss_i1_two:
     jmp 64b
     .endm
 
-    .macro MISS_D1 kind, ways, log
-    .globl routine_\kind\()_d1_\ways
-    .type routine_\kind\()_d1_\ways, @function
-routine_\kind\()_d1_\ways: // as routine_to_d1
+    .macro D1_COUNT_DOWN used // misses up to the next line that is followed. Changes edx
+    .if \used
+    mov rdx, [r12 + TH_LINEUSE]
+    dec dword ptr [rdx + LINEUSE_LEFT]
+    .endif
+    .endm
+
+// waits: with --data=yes, at objects/many.h; used: and some lines are followed. What these do not
+// expect goes to \other.
+    .macro MISS_D1 ways, log, name, other, waits, used
+    .globl \name
+    .type \name, @function
+\name: // as routine_to_d1
     D1_ADDRESS
+    .if \waits
+    mov r14, rax
+    shr r14, 47
+    jnz 8f
+    cmp qword ptr [rip + vector_sets + VS_LL_TAGS], 0
+    je 8f
+    .if \used
+    pext r11d, eax, r9d
+    mov r14, [r12 + TH_LINEUSE]
+    cmp byte ptr [r14 + r11], 0
+    jne 8f
+    cmp dword ptr [r14 + LINEUSE_LEFT], 1
+    je 8f // this one is to be followed
+    .endif
+    .endif
     mov rdx, rax
     and rdx, [rip + vector_sets + VS_D1_LINE]
     pext r11d, eax, r9d
@@ -911,7 +943,8 @@ routine_\kind\()_d1_\ways: // as routine_to_d1
     cmp [r12 + TA_D1_LAST], edx
     je 10f
     mov [r12 + TA_D1_LAST], edx
-    D1_FILL \ways, \log
+    D1_COUNT_DOWN \used
+    D1_FILL \ways, \log, \waits
     .if \ways == 16
 7:  kunpckbw k3, k4, k3
     kmovw edx, k3
@@ -921,7 +954,7 @@ routine_\kind\()_d1_\ways: // as routine_to_d1
     D1_FOUND
 8:  sub rax, [rsi + rcx * 8]
     mov esi, r10d
-    jmp routine_miss_d1
+    jmp \other
 10: mov [r12 + TA_D1_LAST], ecx
     vmovdqa64 zmm8, zmmword ptr [rsi + rcx * 8]
     .if \ways == 16
@@ -930,7 +963,8 @@ routine_\kind\()_d1_\ways: // as routine_to_d1
     jmp 11f
 9:  D1_COMPARE \ways, zmm8, zmm9
     jnz 7b
-11: LL_PREFETCH
+11: D1_COUNT_DOWN \used
+    LL_PREFETCH
     FILL_IN_ORDER \ways
     D1_PUT
     mov [r8 + rdx * 8], rbp
@@ -943,9 +977,14 @@ routine_\kind\()_d1_\ways: // as routine_to_d1
     kshiftrw k3, k3, 8
     vmovdqa64 zmm9 {k3}, zmm0
     .endif
+    .if \waits
+    mov esi, r10d
+    LL_WAITS
+    .else
     LL_BATCH
     mov r9d, [rip + routine_mask]
     RETURN
+    .endif
     FILL_IN_ORDER_COLD \ways
     .endm
 
@@ -965,14 +1004,18 @@ routine_\kind\()_i1_\ways: // as routine_miss_i1
 
     .macro MISS_BOTH kind, late
     .set LATE, \late
-    MISS_D1 \kind, 8, 3
-    MISS_D1 \kind, 16, 4
+    MISS_D1 8, 3, routine_\kind\()_d1_8, routine_miss_d1, 0, 0
+    MISS_D1 16, 4, routine_\kind\()_d1_16, routine_miss_d1, 0, 0
     MISS_I1 \kind, 8, 3
     MISS_I1 \kind, 16, 4
     .endm
 
     MISS_BOTH late, 1 // with tb_config.calls_lazy
     MISS_BOTH miss, 0
+    MISS_D1 8, 3, routine_waits_d1_8, routine_miss_d1_waits, 1, 0
+    MISS_D1 16, 4, routine_waits_d1_16, routine_miss_d1_waits, 1, 0
+    MISS_D1 8, 3, routine_waits_d1_used_8, routine_miss_d1_waits_used, 1, 1
+    MISS_D1 16, 4, routine_waits_d1_used_16, routine_miss_d1_waits_used, 1, 1
 
     .type routine_late, @function
 routine_late: // jumped to. rax, r10: as for LL_BATCH

@@ -41,6 +41,8 @@ extern const char routine_to_learn[];
 extern const char routine_sampled[], routine_shared[], routine_seen[];
 extern const char routine_miss_d1[], routine_miss_d1_used[], routine_objects_at[];
 extern const char routine_miss_d1_waits[], routine_miss_d1_waits_used[];
+extern const char routine_waits_d1_8[], routine_waits_d1_16[];
+extern const char routine_waits_d1_used_8[], routine_waits_d1_used_16[];
 extern const char routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -915,13 +917,28 @@ static void miss_routines(struct maker *m)
                     late ? routine_late_i1_16 : routine_miss_i1_16, spool->i1.assoc);
 }
 
+static struct way_out way_out_waits(void)
+{
+    bool used = tb_config.lineuse, eight = caches_d1_stride() == 8;
+    struct way_out w = { used ? routine_miss_d1_waits_used : routine_miss_d1_waits, R_RSI };
+
+    if (!caches_d1_by_whole_vectors() || (!eight && caches_d1_stride() != 16))
+        return w;
+    w.counter = R10;
+    if (used)
+        w.to = eight ? routine_waits_d1_used_8 : routine_waits_d1_used_16;
+    else
+        w.to = eight ? routine_waits_d1_8 : routine_waits_d1_16;
+    return w;
+}
+
 static void ways_out(struct maker *m)
 {
     miss_routines(m);
     if (tb_config.data) { // the others keep no more of an address than its line
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
         if (tb_config.vectors == 64 && caches_by_vectors() && many_wait)
-            m->d1.to = tb_config.lineuse ? routine_miss_d1_waits_used : routine_miss_d1_waits;
+            m->d1 = way_out_waits();
         else if (tb_config.vectors == 64 && caches_by_vectors())
             m->d1.to = tb_config.lineuse ? routine_miss_d1_used : routine_miss_d1;
     }
