@@ -4,6 +4,7 @@
 #ifndef QUERN_ENGINE_CELLS_H
 #define QUERN_ENGINE_CELLS_H
 
+#include "engine/base/layout.h"
 #include "engine/base/types.h"
 #include "share/spool.h"
 
@@ -23,6 +24,14 @@ void cells_init(void);
 // @signal-safe
 void cells_count(const struct cells_miss *miss);
 
+// What an offset has in common with those in the same cell.
+#define CELLS_WHOLE (~0ul) // of all of the object
+static inline u64 cells_key(bool large, u64 offset)
+{
+    if (large || offset >= SPOOL_DATA_PIECES)
+        return CELLS_WHOLE;
+    return offset < SPOOL_DATA_EXACT ? offset : offset & -(u64)SPOOL_DATA_PIECE;
+}
 // The same in steps.
 struct cells_at {
     u64 offset, key;
@@ -35,6 +44,12 @@ void cells_prefetch(const struct cells_at *at);
 void cells_prefetch_cell(const struct cells_at *at);
 // The number of the cell, plus one. 0: there is none, and no space for it.
 u32 cells_find(const struct cells_at *at);
+static inline struct spool_data_cell *cells_at_number(u32 cell) // plus one
+{
+    return (struct spool_data_cell *)(DATA_BASE + SPOOL_DATA_CELLS_OFF) +
+           (cell - 1) % SPOOL_DATA_CELLS_MAX;
+}
+
 // As cells_find(); is kept, with no counter if there is none.
 struct cells_kept {
     u32 cell, counter; // plus one; counter 0: none is kept
@@ -47,17 +62,29 @@ struct cells_kept {
 void cells_keep(struct cells_kept *k, const struct cells_at *at);
 // A miss in the cell that is kept.
 void cells_add(struct cells_kept *k, u64 offset, u32 l2, u32 ll);
+// The same where it is usual: of all of the object, all words are noted, and the offset is a
+// multiple of the step away. False: it is not so, and nothing has changed.
+static inline bool cells_add_again(const struct cells_kept *k, u64 offset, u32 ll)
+{
+    struct spool_data_cell *c = cells_at_number(k->cell);
+    u64 away = offset > c->first ? offset - c->first : c->first - offset, product;
+
+    product = away * k->inverse;
+    if (!(k->key != CELLS_WHOLE || k->full) || k->step != c->step || !c->l1 ||
+        (product >> k->shift | product << (-k->shift & 63)) > k->most)
+        return false;
+    if (offset < c->low)
+        c->low = offset;
+    if (offset > c->high)
+        c->high = offset;
+    c->l1++;
+    c->ll += ll;
+    return true;
+}
+
 // Whether an object has cells, and whether only one for all of it.
 void cells_kind(u32 object, bool *has, bool *large);
 
-// What an offset has in common with those in the same cell.
-#define CELLS_WHOLE (~0ul) // of all of the object
-static inline u64 cells_key(bool large, u64 offset)
-{
-    if (large || offset >= SPOOL_DATA_PIECES)
-        return CELLS_WHOLE;
-    return offset < SPOOL_DATA_EXACT ? offset : offset & -(u64)SPOOL_DATA_PIECE;
-}
 // All counts become 0, and their offsets are forgotten. The world is stopped.
 void cells_zero(void);
 

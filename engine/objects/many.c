@@ -104,9 +104,10 @@ static void mark(struct many_ref *r)
 }
 
 // A miss whose page is in one object, and whose pair and cell are kept. False: it is none.
-static inline bool add_known(const struct thread *t, struct many_ref *r, u64 at)
+static inline bool add_known(const struct thread *t, struct many_ref *r, u64 at, u32 line_shift)
 {
     const struct pages_entry *e = pages_of(r->addr, at);
+    struct spool_data_count *c;
     struct objtable_pair *p;
     u32 ll = r->how;
     u64 offset;
@@ -121,8 +122,13 @@ static inline bool add_known(const struct thread *t, struct many_ref *r, u64 at)
                         p->cell.key != cells_key(p->cell.large, offset)))
         return false;
     mark(r);
-    walks_step(t, objtable_add(p, ll), r->addr);
-    if (p->cell.has)
+    c = objtable_count_at((p->count - 1) % SPOOL_DATA_COUNTS_MAX);
+    c->l1++;
+    c->ll += ll;
+    c = objtable_count_at((p->walk - 1) % SPOOL_DATA_COUNTS_MAX);
+    if (!walks_step_again(t, c, r->addr, line_shift))
+        walks_step(t, c, r->addr);
+    if (p->cell.has && !cells_add_again(&p->cell, offset, ll))
         cells_add(&p->cell, offset, 0, ll);
     return true;
 }
@@ -155,6 +161,7 @@ static void finish(const struct thread *t, struct one *o, const struct one *end)
 // References up to `end`. Returns the time of the last.
 static u64 count(const struct thread *t, struct many_ref *r, struct many_ref *end, u64 at)
 {
+    u32 line_shift = (u32)tb_config.d1_shift;
     struct one one[MISSES], *o = one;
 
     objtable_lock();
@@ -163,7 +170,7 @@ static u64 count(const struct thread *t, struct many_ref *r, struct many_ref *en
             pages_ahead(r[AHEAD].addr);
         if (r->counter == MANY_TIME)
             at = r->addr;
-        else if (r->how != MANY_DONE && (o > one || !add_known(t, r, at)) && begin(t, r, at, o))
+        else if (r->how != MANY_DONE && (o > one || !add_known(t, r, at, line_shift)) && begin(t, r, at, o))
             prefetch(o++, false);
         if (o == one + MISSES || (r + 1 == end && o > one)) {
             finish(t, one, o);
