@@ -110,9 +110,7 @@ static u64 divisor(u64 a, u64 b)
     return a;
 }
 
-// For widen(): what is a multiple of the step is so, times the inverse of its odd part and rotated
-// by its even one, at most `most` (Granlund and Montgomery, 1994, section 9). A division takes as
-// long as all else of a miss.
+// For cells_is_multiple().
 static __attribute__((noinline)) void learn_step(struct cells_kept *k, u64 step)
 {
     u64 odd;
@@ -127,24 +125,14 @@ static __attribute__((noinline)) void learn_step(struct cells_kept *k, u64 step)
     k->most = step ? ~0ul / step : 0;
 }
 
-static bool is_multiple(const struct cells_kept *k, u64 away)
-{
-    u64 product = away * k->inverse;
-
-    return (product >> k->shift | product << (-k->shift & 63)) <= k->most;
-}
-
 static void widen(struct cells_kept *k, struct spool_data_cell *c, u64 offset)
 {
-    u64 away = offset > c->first ? offset - c->first : c->first - offset;
+    u64 away = cells_away(c, offset);
 
-    if (offset < c->low)
-        c->low = offset;
-    if (offset > c->high)
-        c->high = offset;
+    cells_widen(c, offset);
     if (UNLIKELY(k->step != c->step))
         learn_step(k, c->step);
-    if (UNLIKELY(!is_multiple(k, away))) {
+    if (UNLIKELY(!cells_is_multiple(k, away))) {
         c->step = divisor(away, c->step);
         learn_step(k, c->step);
     }

@@ -62,21 +62,39 @@ struct cells_kept {
 void cells_keep(struct cells_kept *k, const struct cells_at *at);
 // A miss in the cell that is kept.
 void cells_add(struct cells_kept *k, u64 offset, u32 l2, u32 ll);
+static inline u64 cells_away(const struct spool_data_cell *c, u64 offset)
+{
+    return offset > c->first ? offset - c->first : c->first - offset;
+}
+
+// What is a multiple of the step is so, times the inverse of its odd part and rotated by its even
+// one, at most `most` (Granlund and Montgomery, 1994, section 9). A division takes as long as all
+// else of a miss.
+static inline bool cells_is_multiple(const struct cells_kept *k, u64 away)
+{
+    u64 product = away * k->inverse;
+
+    return (product >> k->shift | product << (-k->shift & 63)) <= k->most;
+}
+
+static inline void cells_widen(struct spool_data_cell *c, u64 offset)
+{
+    if (offset < c->low)
+        c->low = offset;
+    if (offset > c->high)
+        c->high = offset;
+}
+
 // The same where it is usual: of all of the object, all words are noted, and the offset is a
 // multiple of the step away. False: it is not so, and nothing has changed.
 static inline bool cells_add_again(const struct cells_kept *k, u64 offset, u32 ll)
 {
     struct spool_data_cell *c = cells_at_number(k->cell);
-    u64 away = offset > c->first ? offset - c->first : c->first - offset, product;
 
-    product = away * k->inverse;
     if (!(k->key != CELLS_WHOLE || k->full) || k->step != c->step || !c->l1 ||
-        (product >> k->shift | product << (-k->shift & 63)) > k->most)
+        !cells_is_multiple(k, cells_away(c, offset)))
         return false;
-    if (offset < c->low)
-        c->low = offset;
-    if (offset > c->high)
-        c->high = offset;
+    cells_widen(c, offset);
     c->l1++;
     c->ll += ll;
     return true;

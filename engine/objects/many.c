@@ -18,7 +18,7 @@
 #include "engine/spool/spooler.h"
 
 #define MISSES 16u // that are counted in steps
-#define CHUNK  64u // under one lock
+#define CHUNK  256u // under one lock
 #define AHEAD  16u // references whose pages are on their way into the host's cache
 
 bool many_wait;
@@ -103,24 +103,131 @@ static void mark(struct many_ref *r)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-// A miss whose page is in one object, and whose pair and cell are kept. False: it is none.
-static inline bool add_known(const struct thread *t, struct many_ref *r, u64 at, u32 line_shift)
+// Counts that are being changed at once, by who holds objtable's lock: if it is killed meanwhile,
+// the next one does so.
+static struct {
+    u32 valid;
+    struct spool_data_count *c;
+    u64 l1, ll; // then
+    struct many_queue *q;
+    u64 done; // then
+} note;
+
+static void do_noted(void)
+{
+    note.c->l1 = note.l1;
+    note.c->ll = note.ll;
+    note.q->done = note.done;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&note.valid, 0, __ATOMIC_RELAXED);
+}
+
+static void add_many(struct spool_data_count *c, u32 l1, u32 ll, struct many_queue *q, u64 done)
+{
+    note.c = c;
+    note.l1 = c->l1 + l1;
+    note.ll = c->ll + ll;
+    note.q = q;
+    note.done = done;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&note.valid, 1, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    do_noted();
+}
+
+// Whether a stride from a multiple of a cell's step leads to another one.
+static bool is_step(const struct cells_kept *k, s64 stride)
+{
+    return cells_is_multiple(k, stride < 0 ? -(u64)stride : (u64)stride);
+}
+
+// A walk: misses of one instruction, each the walk's first stride from the one before, in one
+// object, where add_known() would find nothing new. The first has been found in such a page and
+// pair. All are counted at once. Returns how many there were.
+static u32 add_walk(const struct thread *t, struct many_ref *r, const struct many_ref *end, u64 at,
+                    const struct pages_entry *e, struct objtable_pair *p, u32 line_shift)
+{
+    struct spool_data_count *walk = objtable_count_at((p->walk - 1) % SPOOL_DATA_COUNTS_MAX);
+    struct spool_data_cell *cell = p->cell.has ? cells_at_number(p->cell.cell) : NULL;
+    u64 addr = walk->last, from = e->from, stride = (u64)(s64)walk->stride[0].step;
+    bool is_near = (s64)stride < (s64)SPOOL_DATA_NEAR && (s64)stride > -(s64)SPOOL_DATA_NEAR;
+    u32 counter = r->counter, object = e->object, n, ll = 0, ahead = 0, back = 0;
+
+    if (walk->thread != t->objects_number || !stride || r->addr - addr != stride ||
+        line_shift > 11 || walk->stride[0].weight > ~0u - (u32)(end - r))
+        return 0;
+    if (cell && (p->cell.key != CELLS_WHOLE || !p->cell.full || p->cell.step != cell->step ||
+                 !cell->l1 || !is_step(&p->cell, (s64)stride) ||
+                 !cells_is_multiple(&p->cell, cells_away(cell, r->addr - from))))
+        return 0;
+    for (n = 0; r + n < end; n++) {
+        const struct many_ref *i = r + n;
+        u64 next = i->addr;
+
+        if (i->counter != counter || i->how > MANY_MISSED || next - addr != stride)
+            break;
+        if (n && (next ^ addr) >= PAGE_SIZE) {
+            e = pages_of(next, at);
+            if (!e || e->object != object || e->from != from)
+                break;
+        }
+        if (!pages_seen(e, next) ||
+            (cell && !p->cell.large && next - from < SPOOL_DATA_PIECES))
+            break;
+        if (is_near) {
+            u64 lines = (next >> line_shift) - (addr >> line_shift);
+
+            ahead += lines == 1;
+            back += lines == ~0ul;
+        }
+        ll += i->how;
+        addr = next;
+    }
+    if (!n)
+        return 0;
+    add_many(objtable_count_at((p->count - 1) % SPOOL_DATA_COUNTS_MAX), n, ll, many_queue(t),
+             (u64)(r + n));
+    walk->last = addr;
+    walk->steps += n;
+    walk->near += is_near ? n : 0;
+    walk->ahead += ahead;
+    walk->back += back;
+    walk->stride[0].count += n;
+    walk->stride[0].weight += n;
+    if (cell) {
+        cells_widen(cell, r->addr - from);
+        cells_widen(cell, addr - from);
+        cell->l1 += n;
+        cell->ll += ll;
+    }
+    return n;
+}
+
+// Misses whose page is in one object, and whose pair and cell are kept: the first, and what follows
+// it in the same walk. Returns how many were counted, 0: it is none.
+static inline u32 add_known(const struct thread *t, struct many_ref *r, const struct many_ref *end,
+                            u64 at, u32 line_shift)
 {
     const struct pages_entry *e = pages_of(r->addr, at);
     struct spool_data_count *c;
     struct objtable_pair *p;
-    u32 ll = r->how;
+    u32 ll = r->how, n;
     u64 offset;
 
     if (!e || !pages_seen(e, r->addr))
-        return false;
+        return 0;
     p = objtable_pair(r->counter, e->object);
     if (!objtable_is_pair(p, r->counter, e->object) || !p->walk)
-        return false;
+        return 0;
     offset = r->addr - e->from;
     if (p->cell.has && (e->from > r->addr || !p->cell.counter ||
                         p->cell.key != cells_key(p->cell.large, offset)))
-        return false;
+        return 0;
+    if (r + 1 < end && r[1].counter == r->counter) {
+        n = add_walk(t, r, end, at, e, p, line_shift);
+        if (n)
+            return n;
+    }
     mark(r);
     c = objtable_count_at((p->count - 1) % SPOOL_DATA_COUNTS_MAX);
     c->l1++;
@@ -130,7 +237,7 @@ static inline bool add_known(const struct thread *t, struct many_ref *r, u64 at,
         walks_step(t, c, r->addr);
     if (p->cell.has && !cells_add_again(&p->cell, offset, ll))
         cells_add(&p->cell, offset, 0, ll);
-    return true;
+    return 1;
 }
 
 static bool begin(const struct thread *t, struct many_ref *r, u64 at, struct one *o)
@@ -158,45 +265,59 @@ static void finish(const struct thread *t, struct one *o, const struct one *end)
     }
 }
 
-// References up to `end`. Returns the time of the last.
+// References up to `end`. Returns the time of the last. @holds(objtable's lock)
 static u64 count(const struct thread *t, struct many_ref *r, struct many_ref *end, u64 at)
 {
-    u32 line_shift = (u32)tb_config.d1_shift;
+    u32 line_shift = (u32)tb_config.d1_shift, n;
     struct one one[MISSES], *o = one;
 
-    objtable_lock();
-    for (; r < end; r++) {
+    for (; r < end; r += n) {
+        n = 1;
         if (r + AHEAD < end)
             pages_ahead(r[AHEAD].addr);
-        if (r->counter == MANY_TIME)
+        if (r->counter == MANY_TIME) {
             at = r->addr;
-        else if (r->how != MANY_DONE && (o > one || !add_known(t, r, at, line_shift)) && begin(t, r, at, o))
-            prefetch(o++, false);
-        if (o == one + MISSES || (r + 1 == end && o > one)) {
+        } else if (r->how != MANY_DONE) {
+            n = o > one ? 0 : add_known(t, r, end, at, line_shift);
+            if (!n) {
+                n = 1;
+                if (begin(t, r, at, o))
+                    prefetch(o++, false);
+            }
+        }
+        if (o == one + MISSES || (r + n == end && o > one)) {
             finish(t, one, o);
             o = one;
         }
     }
-    objtable_unlock();
     return at;
 }
 
+// What is counted is marked, or before q->done: whoever finds the queue after SIGKILL goes on.
 void many_settle(struct thread *t)
 {
-    struct many_ref *r = (struct many_ref *)((u8 *)t->self + TA_MANY), *end, *next;
-    struct many_queue *q;
-    u64 at;
+    u64 first = (u64)t->self + TA_MANY, at;
+    struct many_queue *q = many_queue(t);
+    struct many_ref *r, *end;
 
-    if (!many_has(t))
+    if (!many_wait || (q->end == first && q->done == first))
         return;
-    q = many_queue(t);
+    objtable_lock();
+    if (UNLIKELY(note.valid))
+        do_noted();
+    if (q->done > q->end)
+        q->done = first;
     at = q->at;
-    for (end = (struct many_ref *)q->end; r < end; r = next) {
-        next = end - r > CHUNK ? r + CHUNK : end;
-        at = count(t, r, next, at);
+    for (r = (struct many_ref *)q->done; (u64)r < q->end; r = end) {
+        end = q->end - (u64)r > CHUNK * sizeof(*r) ? r + CHUNK : (struct many_ref *)q->end;
+        at = count(t, r, end, at);
+        objtable_unlock(); // others change the maps
+        objtable_lock();
     }
     q->at = at;
-    __atomic_store_n(&q->end, (u64)t->self + TA_MANY, __ATOMIC_RELEASE);
+    __atomic_store_n(&q->end, first, __ATOMIC_RELEASE);
+    __atomic_store_n(&q->done, first, __ATOMIC_RELEASE);
+    objtable_unlock();
 }
 
 void many_time(struct thread *t, u64 at)
@@ -212,7 +333,9 @@ void many_time(struct thread *t, u64 at)
 void many_thread_init(struct thread *t)
 {
     if (many_wait)
-        *many_queue(t) = (struct many_queue){ (u64)t->self + TA_MANY, t->objects_at };
+        *many_queue(t) = (struct many_queue){ .end = (u64)t->self + TA_MANY,
+                                              .done = (u64)t->self + TA_MANY,
+                                              .at = t->objects_at };
 }
 
 void many_init(bool levels)

@@ -5,7 +5,7 @@
 // call nor an allocator has to wait until misses are counted, and thousands are counted at once.
 //
 // After SIGKILL a thread has lost one miss at most: the queue is in its area, and what is counted
-// is marked before. With --no-hints there is no queue: objects_missed() counts each at once.
+// one by one is marked before; what is counted at once is noted before, and done again. With --no-hints there is no queue: objects_missed() counts each at once.
 #ifndef QUERN_ENGINE_MANY_H
 #define QUERN_ENGINE_MANY_H
 
@@ -28,7 +28,8 @@ struct many_ref {
 // At TA_MANY_END; the references at TA_MANY.
 struct many_queue {
     u64 end;
-    u64 at; // time of the maps where it begins
+    u64 done; // those before it have been counted; some behind it are marked
+    u64 at;   // time of the maps where it begins
 };
 
 _Static_assert(sizeof(struct many_ref) == 16, "asm size");

@@ -97,6 +97,7 @@ void objtable_buffer_replays(struct thread *t, u64 at)
 {
     const u64 *begin = begin_of(t, at);
 
+    many_settle(t); // what whoever was killed has left
     if (begin && t->objects_at < *begin)
         many_time(t, *begin);
 }
