@@ -84,15 +84,20 @@ static struct sim_geometry geometry(void)
     return g;
 }
 
+// Whether what misses L1 is simulated by vectors, and waits for its object (objects/many.h).
+static bool waits_by_vectors(void)
+{
+    return many_wait && tb_config.vectors == 64 && vector_sets.ll_set;
+}
+
 // One thread: --calls=yes needs right totals where a call has a miss. It drains the batch before it
 // reads them; with AVX-512, where totals are noted at each call, it simulates each reference at once
-// (no batch). The levels of a machine and the objects of the data are not for vectors, and take a
-// large batch.
+// (no batch). The levels of a machine are not for vectors, and take a large batch.
 static u32 own_batch(void)
 {
-    if (levels_are_on() || (tb_config.data && !(many_wait && tb_config.vectors == 64)))
+    if (levels_are_on() || (tb_config.data && !waits_by_vectors()))
         return LL_BATCH_SHARED;
-    if (tb_config.calls && tb_config.vectors == 64 && !tb_config.calls_lazy)
+    if (tb_config.calls && !tb_config.data && tb_config.vectors == 64 && !tb_config.calls_lazy)
         return 0;
     return LL_BATCH_OWN;
 }
@@ -511,6 +516,10 @@ static void simulate_data(struct thread *t, struct pending *w, struct pending *e
     for (; w < end; w++) {
         bool miss;
 
+        if (waits_by_vectors())
+            w = vector_waits64(w, end, t->misses, &many_queue(t)->end);
+        if (w == end)
+            break;
         if (w + AHEAD < end)
             own_ahead(w[AHEAD].addr);
         if (w->size == LL_DONE)

@@ -2,6 +2,7 @@
 // Searches of cache sets by AVX-512 and AVX2 (vector.h). They overwrite the client's vector
 // registers: the caller has saved them.
 #include "engine/count/vector.h"
+#include "engine/objects/many.h"
 
     .intel_syntax noprefix
     .bss
@@ -320,17 +321,53 @@ vector_refer: // rdi: an address whose tag fits 32 bits
 77:
     .endm
 
+// The same, and puts what is no fetch at the end of the queue r12 of objects/many.h.
+    .macro COUNT_WAITS
+    mov r10d, [rdi + 8]
+    mov rcx, [rip + vector_sets + VS_OWNER] // --data=yes implies --calls=yes
+    mov dword ptr [rdi + 12], LL_DONE
+    inc qword ptr [rdx + r10 * 8]
+    cmp eax, 1
+    sbb eax, eax
+    neg eax
+    add [rdx + r10 * 8 + 8], rax
+    movzx ecx, byte ptr [rcx + r10]
+    mov r11, rcx
+    add rcx, [rip + vector_sets + VS_TOTALS]
+    inc qword ptr [rdx + rcx * 8]
+    add [rdx + rcx * 8 + 8], rax
+    cmp r11d, [rip + many_fetch]
+    je 77f
+    mov rcx, [r12]
+    mov r11, [rdi]
+    mov [rcx], r11
+    mov [rcx + 8], r10d
+    mov [rcx + 12], eax
+    add rcx, 16
+    mov [r12], rcx
+77:
+    .endm
+
 // As vector_waiting(), one reference after the other: those that straddle two lines or are done,
-// too.
-    .macro ONE_BY_ONE name, broadcast, search
+// too. waits: as vector_waits64().
+    .macro ONE_BY_ONE name, broadcast, search, waits=0
     .type \name, @function
 \name:
     push rbx
+    .if \waits
+    push r12
+    mov r12, rcx
+    .endif
     lea r9, [rip + vector_up_to + 15 * 4]
     vmovdqa ymm7, ymmword ptr [rip + vector_rotate]
 1:  mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 9f
+    .if \waits // the set of the reference sixteen later, where it is found at once
+    mov eax, [rdi + 16 * 16]
+    and eax, [rip + vector_sets + VS_LL_AHEAD]
+    prefetchw [r8 + rax]
+    .endif
     mov ebx, [rdi + 12]
     cmp ebx, LL_DONE
     je 7f
@@ -340,11 +377,19 @@ vector_refer: // rdi: an address whose tag fits 32 bits
 2:  LL_PLACE 9f
     \broadcast
     \search
-3:  COUNT
+3:
+    .if \waits
+    COUNT_WAITS
+    .else
+    COUNT
+    .endif
 7:  add rdi, 16
     cmp rdi, rsi
     jb 1b
 9:  mov rax, rdi
+    .if \waits
+    pop r12
+    .endif
     pop rbx
     ret
 4:  lea rcx, [rax + rbx - 1]
@@ -387,6 +432,15 @@ vector_refer: // rdi: an address whose tag fits 32 bits
     ONE_BY_ONE vector_each_32, TAG_32, SEARCH_32
     ONE_BY_ONE vector_each_16, TAG_64, SEARCH_16
     ONE_BY_ONE vector_each_two, TAG_64, SEARCH_TWO
+    ONE_BY_ONE vector_waits_16, TAG_64, SEARCH_16, 1
+    ONE_BY_ONE vector_waits_two, TAG_64, SEARCH_TWO, 1
+
+    .globl vector_waits64
+    .type vector_waits64, @function
+vector_waits64:
+    cmp dword ptr [rip + vector_sets + VS_LL_SET], 7
+    je vector_waits_two
+    jmp vector_waits_16
 
 // Sixteen at a time, as long as there are sixteen that lie in one line each. On the stack: offsets
 // of sets, and tags.

@@ -84,6 +84,10 @@ bool vector_order(u32 *ways, u32 tag, u32 assoc);
 void *vector_waiting(void *from, void *end, u64 *misses);
 void *vector_waiting64(void *from, void *end, u64 *misses);
 
+// As vector_waiting64(), with --data=yes: what has missed is put into the queue whose end is there
+// (objects/many.h).
+void *vector_waits64(void *from, void *end, u64 *misses, u64 *queue);
+
 // What routine.S knows of the caches. caches.c and ll.c fill it in.
 struct vector_sets {
     u32 *ll_tags;

@@ -8,6 +8,7 @@
 // searches (docs/design/090-data-objects.md).
 #include "engine/objects/many.h"
 
+#include "engine/callgraph/frames.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/lifetimes.h"
@@ -22,6 +23,7 @@
 #define AHEAD  16u // references whose pages are on their way into the host's cache
 
 bool many_wait;
+u32 many_fetch;
 
 struct one {
     struct cells_miss miss;
@@ -342,4 +344,5 @@ void many_init(bool levels)
 {
     many_wait = tb_config.data && tb_config.recording && tb_config.stamps && !levels &&
                 !(spool->flags & SPOOL_F_NO_HINTS);
+    many_fetch = frames.place[SPOOL_E_I1MR];
 }

@@ -11,7 +11,7 @@
 
 #define MANY_MISSED 1          // in `how`: LL has missed, too
 #define MANY_TIME   0xffffffff // counter: no miss, `addr` is the time from here on
-#define MANY_FULL   0x3fff     // bits that are clear in the queue's end: it is to be counted
+#define MANY_FULL   0x4000     // bytes that are in the queue: it is to be counted
 
 #ifndef __ASSEMBLER__
 
@@ -37,6 +37,7 @@ _Static_assert(offsetof(struct many_queue, end) == 0, "asm offset");
 
 // Whether misses of this run wait: not with more levels than L1 and LL.
 extern bool many_wait;
+extern u32 many_fetch; // for vector.S: the place of misses of fetches among the totals
 void many_init(bool levels);
 void many_thread_init(struct thread *t);
 
@@ -50,7 +51,7 @@ static inline bool many_has(const struct thread *t)
     return many_wait && many_queue(t)->end != (u64)t->self + TA_MANY;
 }
 
-// There is space for as many as a batch of LL has (count/ll.c) beside MANY_FULL / 16: who appends
+// There is space for as many as a batch of LL has (count/ll.c) beside MANY_FULL bytes: who appends
 // calls many_settle() in time.
 static inline void many_append(struct thread *t, u64 addr, u32 counter, u32 how)
 {
@@ -62,7 +63,7 @@ static inline void many_append(struct thread *t, u64 addr, u32 counter, u32 how)
 
 static inline bool many_is_full(const struct thread *t)
 {
-    return many_queue(t)->end - ((u64)t->self + TA_MANY) > MANY_FULL;
+    return many_queue(t)->end - ((u64)t->self + TA_MANY) >= MANY_FULL;
 }
 
 // What is simulated from now on was after this change of the maps.

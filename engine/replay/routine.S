@@ -19,7 +19,7 @@
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
     .globl routine_to_ll, routine_to_cold, routine_sampled, routine_shared, routine_seen
     .globl routine_drain, routine_late_drain, routine_avx2_drain, routine_begin_frame, routine_end_frame
-    .globl routine_renew_frame, routine_objects_at
+    .globl routine_renew_frame, routine_objects_at, routine_waits_drain
 
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
@@ -221,6 +221,39 @@ routine_drain: // the same, one call further from the routine; keeps rcx and r10
     pop r10
     pop rcx
     ret
+
+    .macro MANY_IS_FULL // AE: it is. Changes rcx
+    mov rcx, [r12 + TA_MANY_END]
+    sub rcx, r12
+    cmp rcx, TA_MANY + MANY_FULL
+    .endm
+
+    .type routine_waits_drain, @function
+routine_waits_drain: // as routine_drain, at any call; what has missed waits for its object
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_OWN
+    jne routine_drain
+    push rcx
+    push r10
+    lea rdi, [r12 + TA_LL]
+    mov rsi, [r12 + TH_LL]
+    mov rdx, [r12 + TH_MISSES]
+    lea rcx, [r12 + TA_MANY_END]
+    call vector_waits64
+    cmp rax, [r12 + TH_LL]
+    jne 1f // it stopped at a reference without a narrow tag
+    lea rax, [r12 + TA_LL]
+    mov [r12 + TH_LL], rax
+    MANY_IS_FULL
+    jb 2f
+    mov rdi, r12
+    call many_settle
+2:  pop r10
+    pop rcx
+    TABLES
+    ret
+1:  pop r10
+    pop rcx
+    jmp routine_drain
 
     .type routine_objects_at, @function
 routine_objects_at: // called. rax: the time of the maps of data from here on
@@ -471,8 +504,10 @@ routine_ll:
     lea rdi, [r12 + TA_LL]
     mov rsi, [r12 + TH_LL]
     mov rdx, [r12 + TH_MISSES]
+    cmp byte ptr [rip + many_wait], 0
+    jne 7f
     call vector_waiting64
-    cmp rax, [r12 + TH_LL]
+5:  cmp rax, [r12 + TH_LL]
     jne 6f // it stopped at a reference without a narrow tag
     lea r14, [r12 + TA_LL]
     mov [r12 + TH_LL], r14
@@ -482,42 +517,23 @@ routine_ll:
     call ll_full
     BASE_AND_TABLES
     ret
-
-    .globl routine_miss_d1, routine_miss_d1_used, routine_miss_i1, routine_miss_i1_two
-
-// As LL_REFERENCE; r9: the address. What has missed waits for its object (objects/many.h). With
-// threads there is a batch, and C puts it there.
-    .macro LL_WAITS
-    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], 0
-    jne 68f
-    L1_MISSED
-    mov r9, rax
-    LL_ORDER
-    add [r14], rax
-    add [r11 + 8], rax // --data=yes implies --calls=yes: it has totals
-    mov rcx, [r12 + TA_MANY_END]
-    mov [rcx], r9
-    mov [rcx + 8], esi
-    mov [rcx + 12], eax
-    add rcx, 16
-    mov [r12 + TA_MANY_END], rcx
-    test ecx, MANY_FULL
-    jz routine_settle
-    BASE_AND_TABLES
-    ret
-68: LL_APPEND r10, rsi
-    LL_APPENDED
-    .endm
-
-    .type routine_settle, @function
-routine_settle: // jumped to: the queue is full
+7:  lea rcx, [r12 + TA_MANY_END]
+    call vector_waits64
+    MANY_IS_FULL
+    jb 5b
+    cmp rax, [r12 + TH_LL]
+    jne 6b
+    lea r14, [r12 + TA_LL]
+    mov [r12 + TH_LL], r14
     mov rdi, r12
     call many_settle
     BASE_AND_TABLES
     ret
 
+    .globl routine_miss_d1, routine_miss_d1_used, routine_miss_i1, routine_miss_i1_two
+
 // As routine_to_d1. used: some lines are followed, and are for C (objects/lineuse.h).
-    .macro REF_D1 used, waits
+    .macro REF_D1 used
     add rax, [r12 + rcx * 8 + TA_D1_TAGS]
     mov edi, [rip + vector_sets + VS_D1_LOW]
     mov ecx, edi
@@ -592,11 +608,7 @@ routine_settle: // jumped to: the queue is full
     mov [r12 + rcx * 8 + TA_D1_TAGS], r8
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
     D1_NOT_HELD
-    .if \waits
-    LL_WAITS
-    .else
     LL_REFERENCE
-    .endif
 8:  movabs r14, REPLAY_BASE
     xor ecx, ecx
     sub rax, [r12 + TA_D1_TAGS]
@@ -605,20 +617,11 @@ routine_settle: // jumped to: the queue is full
 
     .type routine_miss_d1, @function
 routine_miss_d1:
-    REF_D1 0, 0
+    REF_D1 0
 
     .type routine_miss_d1_used, @function
 routine_miss_d1_used:
-    REF_D1 1, 0
-
-    .globl routine_miss_d1_waits, routine_miss_d1_waits_used
-    .type routine_miss_d1_waits, @function
-routine_miss_d1_waits: // the same with objects/many.h
-    REF_D1 0, 1
-
-    .type routine_miss_d1_waits_used, @function
-routine_miss_d1_waits_used:
-    REF_D1 1, 1
+    REF_D1 1
 
 // Puts the line \id into \way of I1; the line that was there loses its hint. Changes \old.
     .macro I1_REPLACE way, id, old, old64
@@ -715,8 +718,8 @@ routine_miss_i1_two:
     FOUND_VICTIM edx, ecx
     .endm
 
-// edx: the way that is filled, whose stamp becomes the clock. Notes the next victim. log: of the
-// ways from set to set.
+// edx: the way that is filled, whose stamp becomes the clock. Notes the next victim, appends rax to
+// the LL batch, and returns. log: of the ways from set to set.
     .macro FILL_END ways, log, stamps, next
     mov r14d, edx
     sub r14d, ecx
@@ -731,6 +734,8 @@ routine_miss_i1_two:
     add ecx, ecx
     .endif
     vmovq [r12 + rcx + \next], xmm1
+    LL_BATCH
+    RETURN
     .endm
 
 // Appends rax to the LL batch. To LL_JUMP's target if the batch is full; with LATE to routine_late
@@ -764,19 +769,11 @@ routine_miss_i1_two:
     vmovq [rsi + rdx * 8], xmm0
     .endm
 
-// Returns. waits: to objects/many.h.
-    .macro D1_FILL ways, log, waits=0
+    .macro D1_FILL ways, log
     LL_PREFETCH
     FILL_BEGIN TA_D1_STAMPS
     D1_PUT
     FILL_END \ways, \log, TA_D1_STAMPS, TA_D1_NEXT
-    .if \waits
-    mov esi, r10d
-    LL_WAITS
-    .else
-    LL_BATCH
-    RETURN
-    .endif
     FILL_COLD \ways, TA_D1_STAMPS
     .endm
 
@@ -809,8 +806,6 @@ routine_miss_i1_two:
     FILL_BEGIN TA_I1_STAMPS
     I1_PUT
     FILL_END \ways, \log, TA_I1_STAMPS, TA_I1_NEXT
-    LL_BATCH
-    RETURN
     FILL_COLD \ways, TA_I1_STAMPS
     .endm
 
@@ -905,19 +900,12 @@ routine_miss_i1_two:
     .endif
     .endm
 
-// waits: with --data=yes, at objects/many.h; used: and some lines are followed. What these do not
-// expect goes to \other.
-    .macro MISS_D1 ways, log, name, other, waits, used
+// used: some lines are followed. What is not expected goes to \other.
+    .macro MISS_D1 ways, log, name, other, used
     .globl \name
     .type \name, @function
 \name: // as routine_to_d1
     D1_ADDRESS
-    .if \waits
-    mov r14, rax
-    shr r14, 47
-    jnz 8f
-    cmp qword ptr [rip + vector_sets + VS_LL_TAGS], 0
-    je 8f
     .if \used
     pext r11d, eax, r9d
     mov r14, [r12 + TH_LINEUSE]
@@ -925,7 +913,6 @@ routine_miss_i1_two:
     jne 8f
     cmp dword ptr [r14 + LINEUSE_LEFT], 1
     je 8f // this one is to be followed
-    .endif
     .endif
     mov rdx, rax
     and rdx, [rip + vector_sets + VS_D1_LINE]
@@ -944,7 +931,7 @@ routine_miss_i1_two:
     je 10f
     mov [r12 + TA_D1_LAST], edx
     D1_COUNT_DOWN \used
-    D1_FILL \ways, \log, \waits
+    D1_FILL \ways, \log
     .if \ways == 16
 7:  kunpckbw k3, k4, k3
     kmovw edx, k3
@@ -977,14 +964,9 @@ routine_miss_i1_two:
     kshiftrw k3, k3, 8
     vmovdqa64 zmm9 {k3}, zmm0
     .endif
-    .if \waits
-    mov esi, r10d
-    LL_WAITS
-    .else
     LL_BATCH
     mov r9d, [rip + routine_mask]
     RETURN
-    .endif
     FILL_IN_ORDER_COLD \ways
     .endm
 
@@ -1004,18 +986,16 @@ routine_\kind\()_i1_\ways: // as routine_miss_i1
 
     .macro MISS_BOTH kind, late
     .set LATE, \late
-    MISS_D1 8, 3, routine_\kind\()_d1_8, routine_miss_d1, 0, 0
-    MISS_D1 16, 4, routine_\kind\()_d1_16, routine_miss_d1, 0, 0
+    MISS_D1 8, 3, routine_\kind\()_d1_8, routine_miss_d1, 0
+    MISS_D1 16, 4, routine_\kind\()_d1_16, routine_miss_d1, 0
     MISS_I1 \kind, 8, 3
     MISS_I1 \kind, 16, 4
     .endm
 
     MISS_BOTH late, 1 // with tb_config.calls_lazy
     MISS_BOTH miss, 0
-    MISS_D1 8, 3, routine_waits_d1_8, routine_miss_d1_waits, 1, 0
-    MISS_D1 16, 4, routine_waits_d1_16, routine_miss_d1_waits, 1, 0
-    MISS_D1 8, 3, routine_waits_d1_used_8, routine_miss_d1_waits_used, 1, 1
-    MISS_D1 16, 4, routine_waits_d1_used_16, routine_miss_d1_waits_used, 1, 1
+    MISS_D1 8, 3, routine_used_d1_8, routine_miss_d1_used, 1
+    MISS_D1 16, 4, routine_used_d1_16, routine_miss_d1_used, 1
 
     .type routine_late, @function
 routine_late: // jumped to. rax, r10: as for LL_BATCH

@@ -40,9 +40,7 @@ extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine
 extern const char routine_to_learn[];
 extern const char routine_sampled[], routine_shared[], routine_seen[];
 extern const char routine_miss_d1[], routine_miss_d1_used[], routine_objects_at[];
-extern const char routine_miss_d1_waits[], routine_miss_d1_waits_used[];
-extern const char routine_waits_d1_8[], routine_waits_d1_16[];
-extern const char routine_waits_d1_used_8[], routine_waits_d1_used_16[];
+extern const char routine_used_d1_8[], routine_used_d1_16[], routine_waits_drain[];
 extern const char routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -127,7 +125,7 @@ static void objects_make(void)
     if (!tb_config.data)
         return;
     a = routinecalls_between(RECORD_OBJECTS, RECORD_FIRST);
-    routinecalls_drain(&a, routine_to_ll);
+    routinecalls_drain(&a, many_wait ? routine_waits_drain : routine_to_ll);
     x86_mov(&a, R_RAX, MEM(R_RBX, 8));
     x86_fix(&a, x86_call(&a), (u64)routine_objects_at);
     routinecalls_skip(&a, 2);
@@ -152,8 +150,9 @@ void routine_init(void)
     x86_lea(&a, R_RBX, MEM(R_RBX, 16));
     routinecalls_look_up(&a);
     routinecalls_make(&(struct routinecalls_asm){
-        .to_ll = routine_to_ll,
-        .drain = !tb_config.calls_lazy     ? routine_drain
+        .to_ll = many_wait ? routine_waits_drain : routine_to_ll,
+        .drain = many_wait                 ? routine_waits_drain
+                 : !tb_config.calls_lazy   ? routine_drain
                  : tb_config.vectors == 64 ? routine_late_drain
                                            : routine_avx2_drain,
         .begin_frame = routine_begin_frame,
@@ -920,15 +919,15 @@ static void miss_routines(struct maker *m)
 static struct way_out way_out_waits(void)
 {
     bool used = tb_config.lineuse, eight = caches_d1_stride() == 8;
-    struct way_out w = { used ? routine_miss_d1_waits_used : routine_miss_d1_waits, R_RSI };
+    struct way_out w = { used ? routine_miss_d1_used : routine_miss_d1, R_RSI };
 
-    if (!caches_d1_by_whole_vectors() || (!eight && caches_d1_stride() != 16))
+    if (!many_wait || !caches_d1_by_whole_vectors() || (!eight && caches_d1_stride() != 16))
         return w;
     w.counter = R10;
     if (used)
-        w.to = eight ? routine_waits_d1_used_8 : routine_waits_d1_used_16;
+        w.to = eight ? routine_used_d1_8 : routine_used_d1_16;
     else
-        w.to = eight ? routine_waits_d1_8 : routine_waits_d1_16;
+        w.to = eight ? routine_miss_d1_8 : routine_miss_d1_16;
     return w;
 }
 
@@ -937,10 +936,8 @@ static void ways_out(struct maker *m)
     miss_routines(m);
     if (tb_config.data) { // the others keep no more of an address than its line
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
-        if (tb_config.vectors == 64 && caches_by_vectors() && many_wait)
+        if (tb_config.vectors == 64 && caches_by_vectors())
             m->d1 = way_out_waits();
-        else if (tb_config.vectors == 64 && caches_by_vectors())
-            m->d1.to = tb_config.lineuse ? routine_miss_d1_used : routine_miss_d1;
     }
     if (tb_config.curve && tb_config.data) // the test is for lines of the sample alone
         m->d1 = (struct way_out){ routine_to_d1, R_RSI };
