@@ -130,6 +130,13 @@ static void widen(struct cells_kept *k, struct spool_data_cell *c, u64 offset)
     u64 away = cells_away(c, offset);
 
     cells_widen(c, offset);
+    if (!away)
+        return;
+    if (k->key != CELLS_WHOLE) { // of few bytes
+        if (!c->step || (u32)away % (u32)c->step)
+            c->step = divisor(away, c->step);
+        return;
+    }
     if (UNLIKELY(k->step != c->step))
         learn_step(k, c->step);
     if (UNLIKELY(!cells_is_multiple(k, away))) {
@@ -204,7 +211,10 @@ void cells_keep(struct cells_kept *k, const struct cells_at *at)
     k->counter = 0;
     k->cell = cells_find(at);
     k->key = at->key;
-    learn_step(k, 0);
+    k->full = false;
+    k->shift = 0; // nothing but 0 is a multiple of no step
+    k->step = k->most = 0;
+    k->inverse = 1;
     __atomic_store_n(&k->counter, k->cell ? at->counter : 0, __ATOMIC_RELEASE);
 }
 

@@ -91,9 +91,13 @@ static inline bool cells_add_again(const struct cells_kept *k, u64 offset, u32 l
 {
     struct spool_data_cell *c = cells_at_number(k->cell);
 
-    if (!(k->key != CELLS_WHOLE || k->full) || k->step != c->step || !c->l1 ||
-        !cells_is_multiple(k, cells_away(c, offset)))
+    if (k->key != CELLS_WHOLE) {
+        if (!c->l1 || offset != c->first)
+            return false;
+    } else if (!k->full || k->step != c->step || !c->l1 ||
+               !cells_is_multiple(k, cells_away(c, offset))) {
         return false;
+    }
     cells_widen(c, offset);
     c->l1++;
     c->ll += ll;

@@ -30,7 +30,7 @@ static struct {
 // them. What is found is compared: a free node has no addresses, and a node of set 0 is no other
 // set's later.
 #define FOUND_CELL 6u // log2 of bytes
-#define FOUND_LAST 0x10000u
+#define FOUND_LAST 0x80000u
 #define FOUND_MANY 1024u // nodes; of fewer, all on a way down are in the host's caches
 
 static u32 *found_last; // NULL: none are kept
@@ -77,7 +77,7 @@ static void node_free(const struct ranges *r, u32 i)
 
 static u32 *found_at(u64 addr)
 {
-    return &found_last[(addr >> FOUND_CELL ^ addr >> 23) % FOUND_LAST];
+    return &found_last[(addr >> FOUND_CELL ^ addr >> 26) % FOUND_LAST];
 }
 
 static void keep(const struct ranges *r, u32 i, u64 addr)
