@@ -319,10 +319,12 @@ ENGINE_UNIT_OBJS_translate/execute := $(ENGINE_UNIT_OBJS_translate/translate)
 ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 
 ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/pages objects/pools objects/statics objects/alloc \
-    objects/lifetimes objects/lineuse objects/sharing
+    objects/lifetimes objects/lineuse objects/many objects/sharing
 ENGINE_UNIT_OBJS_objects/lineuse := objects/lineuse $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/sharing := objects/sharing $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/lifetimes := objects/lifetimes objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/many := objects/many objects/objtable objects/walks objects/cells objects/pages \
+    $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/pools := objects/pools objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/pages := objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/ranges := objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)

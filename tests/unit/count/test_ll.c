@@ -663,20 +663,82 @@ static void test_cleared(void **state)
     check();
 }
 
+static void waits(bool yes)
+{
+    tb_config.data = many_wait = yes;
+    *many_queue(t) = (struct many_queue){ .end = (u64)t->self + TA_MANY };
+    if (yes && vector_sets.ll_batch) // as ll_init() does then
+        vector_sets.ll_batch = tb_config.vectors == 64 ? LL_BATCH_OWN : LL_BATCH_SHARED;
+}
+
 // With --data=yes, too, a reference that is being counted when its thread is killed is not counted
 // again: its miss of LL is lost.
 static void test_killed_with_data(void **state)
 {
     (void)state;
-    tb_config.data = may_have_many = true;
-    ll_beside(t, true);
-    refer_to_some(PIECE);
-    is_killed(0);
+    tb_config.vectors = 0;
+    waits(true);
+    ll_share();
+    refer_to_some(500);
+    tb_config.calls = true;
+    if (!setjmp(killed))
+        ll_drain_batch(t);
+    tb_config.calls = false;
+    expected[((u32 *)((u8 *)t->self + TA_LL))[2] + 1] -= first_missed;
     ll_forget_locks();
-    assert_true(ll_help(t));
+    ll_drain_batch(t);
+    assert_int_equal(many_queue(t)->end - ((u64)t->self + TA_MANY), 499 * 16);
+    assert_true(ll_has_pending(t));
     ll_drain(t);
-    ll_beside(t, false);
-    tb_config.data = may_have_many = false;
+    ll_fork_child();
+    waits(false);
+    check();
+}
+
+// With --data=yes what has missed L1 is put into the queue of objects/many.h, by vectors and by C;
+// fetches are not.
+static void test_waits(void **state)
+{
+    static u8 owner[COUNTERS];
+    u64 begin = (u64)t->self + TA_MANY;
+    u32 data = 0;
+
+    (void)state;
+    for (u32 i = 0; i < 8; i += 2)
+        owner[i] = 2;
+    vector_sets.owner = owner;
+    vector_sets.totals = 60; // and behind it that of LL; 62 and 63 are of fetches
+    waits(true);
+    many_fetch = 2;
+    for (u32 i = 0; i < 1000; i++) {
+        const struct many_ref *last = (const void *)many_queue(t)->end;
+        u64 addr = (u64)(u32)rand() % (2 * header.ll.size) & -8ul;
+        u32 counter = (u32)rand() % 28 * 2;
+
+        refer(addr, 8, counter);
+        expected[60 + owner[counter]]++;
+        expected[61 + owner[counter]] += missed;
+        ll_drain_batch(t);
+        if (vectors == 64 && owner[counter]) {
+            assert_int_equal(many_queue(t)->end, (u64)last);
+            continue;
+        }
+        data++;
+        assert_int_equal(last->addr, addr);
+        assert_int_equal(last->counter, counter);
+        assert_int_equal(last->how, missed ? MANY_MISSED : 0);
+        if (vectors != 64) { // calls_count() is not called
+            expected[60 + owner[counter]]--;
+            expected[61 + owner[counter]] -= missed;
+        }
+        assert_int_equal(many_queue(t)->end, begin + 16ul * (data % 1024));
+        if (data % 1024 == 0)
+            data = 0;
+    }
+    assert_memory_equal(counted, expected, sizeof(counted));
+    vector_sets.owner = NULL;
+    ll_drain(t);
+    waits(false);
     check();
 }
 
@@ -747,6 +809,8 @@ int main(void)
         cmocka_unit_test_setup(test_shared, setup_odd),
         cmocka_unit_test_setup(test_shared, setup_odd_wide_sets),
         cmocka_unit_test_setup(test_without_vectors, setup_narrow),
+        cmocka_unit_test_setup(test_waits, setup_narrow),
+        cmocka_unit_test_setup(test_waits, setup_odd),
         cmocka_unit_test_setup(test_in_order, setup_narrow),
         cmocka_unit_test_setup(test_llfork, setup_narrow),
         cmocka_unit_test_setup(test_shared, setup_narrow),

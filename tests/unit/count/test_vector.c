@@ -22,6 +22,8 @@ struct pending {
 #define SETS     4u
 #define SETS_MAX 15u
 
+u32 many_fetch; // vector.S reads it
+
 static _Alignas(64) u32 tags[SETS_MAX * 32], plain_tags[SETS_MAX * 32];
 static struct sim_narrow plain;
 static u64 misses[64], expected[64];

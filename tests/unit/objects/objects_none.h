@@ -8,7 +8,6 @@
 #include "engine/objects/mappings.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
-#include "engine/objects/pages.h"
 #include "engine/objects/pools.h"
 #include "tests/unit/objects/lineuse_none.h"
 #include "tests/unit/objects/sharing_none.h"
@@ -45,19 +44,26 @@ void objects_miss(const struct thread *t, u64 addr, u32 counter, u32 l2, u32 ll)
     fail();
 }
 
-void pages_ahead(u64 addr)
+bool many_wait;
+u32 many_fetch;
+
+void many_init(bool levels)
 {
-    (void)addr;
+    (void)levels;
 }
 
-static bool may_have_many; // whether many_missed() may be called
-
-void many_missed(const struct thread *t, const struct many_ref *ref, u32 n, u32 done)
+void many_time(struct thread *t, u64 at)
 {
-    (void)t;
-    assert_true(may_have_many);
-    for (u32 i = 0; i < n; i++)
-        *ref[i].size = done;
+    t->objects_at = at;
+}
+
+static u32 many_settled; // calls
+
+void many_settle(struct thread *t)
+{
+    many_settled++;
+    if (many_wait)
+        many_queue(t)->end = (u64)t->self + TA_MANY;
 }
 
 u32 alloc_point(u64 pc)

@@ -14,6 +14,7 @@
 #include "engine/callgraph/frames.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
+#include "engine/objects/many.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
@@ -204,7 +205,7 @@ static void cells(void **state)
 }
 
 // A miss of an element, once in a cell whose state is kept, once found anew.
-static void element(u32 a, u32 b, u64 offset, u64 *full)
+static void element(u32 a, u32 b, u64 offset, struct cells_kept *k)
 {
     struct cells_miss miss = {
         .addr = 0x10000 + offset, .start = 0x10000, .counter = 78, .object = a
@@ -212,7 +213,10 @@ static void element(u32 a, u32 b, u64 offset, u64 *full)
     struct cells_at at;
 
     cells_place(&miss, &at);
-    cells_add(cells_find(&at), &miss, &at, full);
+    if (!k->counter)
+        cells_keep(k, &at);
+    if (!cells_add_again(k, at.offset, 0))
+        cells_add(k, at.offset, 0, 0);
     miss.object = b;
     cells_count(&miss);
 }
@@ -221,25 +225,27 @@ static void element(u32 a, u32 b, u64 offset, u64 *full)
 static void words(void **state)
 {
     u32 a = variable(11, 1 << 20), b = variable(12, 1 << 20);
-    u64 full = 0;
+    struct cells_kept k = { 0 };
 
     (void)state;
     cells_init();
     for (u32 i = 0; i < 256; i++)
-        element(a, b, 8 * i, &full);
-    assert_int_equal(full, 8);
+        element(a, b, 8 * i, &k);
+    assert_true(k.full);
+    assert_int_equal(k.step, 8);
     assert_int_equal(only_cell(a)->words[0], 0x5555555555555555); // the even ones of 64
     assert_int_equal(only_cell(a)->words[7], 0x555555555);        // of 36
     assert_memory_equal(only_cell(a)->words, only_cell(b)->words, sizeof(only_cell(a)->words));
     for (u32 i = 0; i < 200; i++)
-        element(a, b, 4 + 8 * i, &full);
-    assert_int_equal(full, 8); // of another step
+        element(a, b, 4 + 8 * i, &k);
+    assert_false(k.full); // of another step
     assert_int_equal(only_cell(a)->step, 4);
     assert_int_equal(only_cell(a)->words[7], 0xfffffffff);
     assert_memory_equal(only_cell(a)->words, only_cell(b)->words, sizeof(only_cell(a)->words));
     for (u32 i = 0; i < 56; i++)
-        element(a, b, 8 * i, &full);
-    assert_int_equal(full, 4);
+        element(a, b, 8 * i, &k);
+    assert_true(k.full);
+    assert_int_equal(k.step, 4);
     assert_int_equal(only_cell(a)->l1, 512);
     assert_int_equal(only_cell(b)->l1, 512);
 }
@@ -297,6 +303,18 @@ static void full(void **state)
     objtable_count(1000, 3, 0, 1);
     assert_int_equal(counted(1000, 3, &l2, &ll), 2);
     assert_int_equal(counted(1000 + (u32)max + 999, 3, &l2, &ll), ~0ul);
+}
+
+bool many_wait;
+
+void many_settle(struct thread *t)
+{
+    (void)t;
+}
+
+void many_time(struct thread *t, u64 at)
+{
+    t->objects_at = at;
 }
 
 static u64 stamped;

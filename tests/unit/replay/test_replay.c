@@ -151,6 +151,11 @@ void ll_drain(struct thread *of)
     tell("d");
 }
 
+void ll_drain_batch(struct thread *of)
+{
+    ll_drain(of);
+}
+
 void ll_replayed(struct thread *of)
 {
     ll_drain(of);

@@ -37,6 +37,13 @@ bool caches_by_vectors(void)
 
 static bool whole; // sets are whole vectors
 
+bool many_wait;
+
+bool caches_d1_by_whole_vectors(void)
+{
+    return whole;
+}
+
 bool caches_by_whole_vectors(void)
 {
     return whole;
@@ -109,6 +116,10 @@ PLACE(routine_late_d1_8)
 PLACE(routine_late_d1_16)
 PLACE(routine_late_i1_8)
 PLACE(routine_late_i1_16)
+PLACE(routine_waits_drain)
+PLACE(routine_objects_at)
+PLACE(routine_used_d1_8)
+PLACE(routine_used_d1_16)
 PLACE(routine_begin_frame)
 PLACE(routine_end_frame)
 PLACE(routine_renew_frame)

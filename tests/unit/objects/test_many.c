@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+// engine/objects/many.c: misses that wait are counted as if each had been at once.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#undef REG_RIP // the engine's is another one
+
+#include "engine/base/layout.h"
+#include "engine/callgraph/frames.h"
+#include "engine/objects/cells.h"
+#include "engine/objects/found.h"
+#include "engine/objects/lifetimes.h"
+#include "engine/objects/many.h"
+#include "engine/objects/objects.h"
+#include "engine/objects/objtable.h"
+#include "engine/objects/pages.h"
+#include "engine/objects/walks.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+
+#define REFS     200000u
+#define COUNTERS 40u
+#define MEGA     0x100000ul
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+struct tb_config tb_config = { .d1_shift = 6, .data = true, .recording = true, .stamps = true };
+struct frames frames = { .top = 0, .frame = 64 };
+static struct thread *t;
+
+static u8 *counts = (u8 *)(DATA_BASE + SPOOL_DATA_COUNTS_OFF);
+static u8 *cells = (u8 *)(DATA_BASE + SPOOL_DATA_CELLS_OFF);
+
+void spooler_data_map(void)
+{
+    void *p = mmap((void *)DATA_BASE, SPOOL_DATA_SIZE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+
+    assert_ptr_equal(p, (void *)DATA_BASE);
+}
+
+struct spool_edge *frames_edge(const struct spool_frame *f)
+{
+    (void)f;
+    fail();
+    return NULL;
+}
+
+// Objects 1 and 2 have a megabyte each, 3 has 8 KB; of a fourth piece that belongs to nothing. What
+// is at the fifth is 1 again until time 5, 4 from then on.
+static const u64 starts[5] = { 0x10000000, 0x20000000, 0x30000800, 0x40000000, 0x50000000 };
+static const u64 sizes[5] = { MEGA, MEGA, 8192, MEGA, MEGA };
+
+bool objects_is_data(u32 counter, bool *write)
+{
+    *write = counter % 5 == 0;
+    return counter != 39; // a fetch
+}
+
+static u32 piece_of(u64 addr)
+{
+    for (u32 i = 0; i < 5; i++)
+        if (addr - starts[i] < sizes[i])
+            return i;
+    fail();
+    return 0;
+}
+
+static u64 now;
+
+bool objects_find(const struct thread *of, u64 at, struct cells_miss *miss, struct found *found)
+{
+    u32 piece = piece_of(miss->addr);
+    u64 start = starts[piece];
+
+    assert_ptr_equal(of, t);
+    *found = (struct found){ .object = piece < 3 ? piece + 1 : piece == 3 ? 0 : at < 5 ? 1 : 4,
+                             .start = piece == 3 ? FOUND_UNKNOWN : start };
+    if (pages_wants(miss->addr, at))
+        pages_keep(miss->addr, start, start + sizes[piece], found, false);
+    miss->object = found->object;
+    miss->start = found->start;
+    return false;
+}
+
+void lifetimes_missed(const struct found *block, u64 addr)
+{
+    (void)block, (void)addr;
+    fail();
+}
+
+static void variable(u64 size)
+{
+    struct spool_data_object o = { .kind = SPOOL_DATA_STATIC, .start = size, .size = size };
+
+    objtable_get(&o, "v");
+}
+
+static void begin(void)
+{
+    header = (struct spool_header){ 0 };
+    if (!t) {
+        t = mmap(NULL, TA_MANY_END + 0x1000, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        assert_ptr_not_equal(t, MAP_FAILED);
+        t->self = t;
+    }
+    now = 0;
+    pages = (struct pages){ 0 };
+    objtable_init();
+    objtable_thread_init(t);
+    pages_init();
+    cells_init();
+    many_init(false);
+    many_thread_init(t);
+    assert_true(many_wait);
+    for (u32 i = 0; i < 4; i++)
+        variable(i == 2 ? 8192 : MEGA + i);
+    walks_instruction(42, 11); // these two have one walk
+    walks_instruction(42, 12);
+    t->objects_number = 1;
+}
+
+// One after the other.
+static void count_at_once(u64 addr, u32 counter, u32 ll, u64 at)
+{
+    struct cells_miss miss = { .addr = addr, .counter = counter, .ll = (u8)ll };
+    struct found found;
+
+    if (!objects_is_data(counter, &miss.write))
+        return;
+    objects_find(t, at, &miss, &found);
+    walks_step(t, objtable_walk(objtable_count(counter, miss.object, 0, ll)), addr);
+    cells_count(&miss);
+}
+
+// Each counter walks in its own way, through its own piece.
+static u64 next_of(u32 counter, u64 *at)
+{
+    static const u64 strides[8] = { 64, -64ul, 5600, 8, 0, 128, 4096, -2400ul };
+    u32 piece = counter % 5;
+    u64 size = sizes[piece];
+
+    if (counter % 11 == 3 || rand() % 64 == 0)
+        at[counter] = (u64)rand() % (size / 8) * 8;
+    else
+        at[counter] = (at[counter] + strides[counter % 8] + size) % size;
+    return starts[piece] + at[counter];
+}
+
+static void refer_to_all(bool wait)
+{
+    static u64 at[COUNTERS];
+
+    memset(at, 0, sizeof(at));
+    srand(3);
+    for (u32 i = 0; i < REFS;) {
+        u32 counter = (u32)rand() % COUNTERS, n = rand() % 4 ? 1 : (u32)rand() % 40;
+
+        if (rand() % 128 == 0) {
+            now++;
+            if (now == 5)
+                pages_changed(starts[4], starts[4] + MEGA, now);
+            if (wait)
+                many_time(t, now);
+        }
+        for (; n; n--, i++) {
+            u64 addr = next_of(counter, at);
+            u32 ll = rand() % 3 == 0;
+
+            if (!wait) {
+                count_at_once(addr, counter, ll, now);
+                continue;
+            }
+            many_append(t, addr, counter, ll);
+            if (many_is_full(t))
+                many_settle(t);
+        }
+    }
+    many_settle(t);
+    assert_false(many_has(t));
+}
+
+static void as_at_once(void **state)
+{
+    u64 n, m;
+    u8 *c, *f;
+
+    (void)state;
+    begin();
+    refer_to_all(false);
+    n = header.data.counts_used * sizeof(struct spool_data_count);
+    m = header.data.cells_used * sizeof(struct spool_data_cell);
+    assert_true(n && m);
+    c = malloc(n);
+    f = malloc(m);
+    memcpy(c, counts, n);
+    memcpy(f, cells, m);
+    begin();
+    refer_to_all(true);
+    assert_int_equal(header.data.counts_used * sizeof(struct spool_data_count), n);
+    assert_int_equal(header.data.cells_used * sizeof(struct spool_data_cell), m);
+    assert_memory_equal(counts, c, n);
+    assert_memory_equal(cells, f, m);
+    free(c);
+    free(f);
+}
+
+static jmp_buf killed;
+
+static void faults(int signal)
+{
+    (void)signal;
+    longjmp(killed, 1);
+}
+
+static void append(u64 first, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        many_append(t, starts[0] + first + 64ul * i, 1, 0);
+}
+
+// Who counts is killed at its first store to the counts.
+static void kill_settling(void)
+{
+    sigset_t segv;
+
+    signal(SIGSEGV, faults);
+    mprotect(counts, 0x1000, PROT_READ);
+    if (!setjmp(killed)) {
+        many_settle(t);
+        fail();
+    }
+    mprotect(counts, 0x1000, PROT_READ | PROT_WRITE);
+    sigemptyset(&segv);
+    sigaddset(&segv, SIGSEGV);
+    sigprocmask(SIG_UNBLOCK, &segv, NULL);
+    signal(SIGSEGV, SIG_DFL);
+    objtable_forget_lock();
+}
+
+// Of a walk none is lost, and none is counted twice. Of others, each alone, one is lost.
+static void killed_in_it(void **state)
+{
+    const struct spool_data_count *c = (const void *)counts;
+
+    (void)state;
+    begin();
+    append(0, 300);
+    many_settle(t);
+    assert_int_equal(header.data.counts_used, 1);
+    assert_int_equal(c->l1, 300);
+    assert_int_equal(c->steps, 299);
+    append(64 * 300, 40);
+    kill_settling();
+    assert_int_equal(c->l1, 300);
+    many_settle(t);
+    assert_int_equal(c->l1, 340);
+    assert_false(many_has(t));
+    append(0, 1);
+    append(64, 1);
+    append(64 * 5, 1);
+    kill_settling();
+    many_settle(t);
+    assert_int_equal(c->l1, 342);
+    many_settle(t);
+    assert_int_equal(c->l1, 342);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_at_once),
+        cmocka_unit_test(killed_in_it),
+    };
+
+    return cmocka_run_group_tests_name("objects/many", tests, NULL, NULL);
+}
