@@ -9,7 +9,6 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/objects/objtable.h"
 #include "engine/objects/ranges.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/spooler.h"
@@ -119,24 +118,21 @@ static __attribute__((noinline)) void learn_step(struct cells_kept *k, u64 step)
     k->full = false;
     k->shift = step ? (u8)__builtin_ctzl(step) : 0;
     odd = step ? step >> k->shift : 1; // of no step only 0 is a multiple
-    k->inverse = odd; // right in its three lowest bits; each round doubles them
+    k->inverse = odd;                  // right in its three lowest bits; each round doubles them
     for (u32 i = 0; i < 5; i++)
         k->inverse *= 2 - odd * k->inverse;
     k->most = step ? ~0ul / step : 0;
 }
 
-static void widen(struct cells_kept *k, struct spool_data_cell *c, u64 offset)
+// Of a cell that is found anew each time, or of few bytes, the inverse would not be used again.
+static void widen_once(struct spool_data_cell *c, u64 away)
 {
-    u64 away = cells_away(c, offset);
+    if (!c->step || ((away | c->step) >> 32 ? away % c->step : (u32)away % c->step))
+        c->step = divisor(away, c->step);
+}
 
-    cells_widen(c, offset);
-    if (!away)
-        return;
-    if (k->key != CELLS_WHOLE) { // of few bytes
-        if (!c->step || (u32)away % (u32)c->step)
-            c->step = divisor(away, c->step);
-        return;
-    }
+static void widen(struct cells_kept *k, struct spool_data_cell *c, u64 away)
+{
     if (UNLIKELY(k->step != c->step))
         learn_step(k, c->step);
     if (UNLIKELY(!cells_is_multiple(k, away))) {
@@ -218,14 +214,18 @@ void cells_keep(struct cells_kept *k, const struct cells_at *at)
     __atomic_store_n(&k->counter, k->cell ? at->counter : 0, __ATOMIC_RELEASE);
 }
 
-void cells_add(struct cells_kept *k, u64 offset, u32 l2, u32 ll)
+static void add(struct cells_kept *k, u64 offset, u32 l2, u32 ll, bool once)
 {
-    struct spool_data_cell *c = cell_at((k->cell - 1) % SPOOL_DATA_CELLS_MAX);
+    struct spool_data_cell *c = cells_at_number(k->cell);
+    u64 away = cells_away(c, offset);
 
-    if (LIKELY(c->l1))
-        widen(k, c, offset);
-    else
+    if (!c->l1)
         c->first = c->low = c->high = offset; // it may have been zeroed
+    else if (away && (once || k->key != CELLS_WHOLE))
+        widen_once(c, away);
+    else if (away)
+        widen(k, c, away);
+    cells_widen(c, offset);
     c->l1++;
     c->l2 += l2;
     c->ll += ll;
@@ -238,6 +238,11 @@ void cells_add(struct cells_kept *k, u64 offset, u32 l2, u32 ll)
     }
 }
 
+void cells_add(struct cells_kept *k, u64 offset, u32 l2, u32 ll)
+{
+    add(k, offset, l2, ll, false);
+}
+
 void cells_count(const struct cells_miss *miss)
 {
     struct cells_kept k = { 0 };
@@ -248,7 +253,7 @@ void cells_count(const struct cells_miss *miss)
         return;
     cells_keep(&k, &at);
     if (k.counter)
-        cells_add(&k, at.offset, miss->l2, miss->ll);
+        add(&k, at.offset, miss->l2, miss->ll, true);
 }
 
 void cells_zero(void)

@@ -18,9 +18,9 @@
 #include "engine/objects/walks.h"
 #include "engine/spool/spooler.h"
 
-#define MISSES 16u // that are counted in steps
+#define MISSES 16u  // that are counted in steps
 #define CHUNK  256u // under one lock
-#define AHEAD  16u // references whose pages are on their way into the host's cache
+#define AHEAD  16u  // references whose pages are on their way into the host's cache
 
 bool many_wait;
 u32 many_fetch;
@@ -173,8 +173,7 @@ static u32 add_walk(const struct thread *t, struct many_ref *r, const struct man
             if (!e || e->object != object || e->from != from)
                 break;
         }
-        if (!pages_seen(e, next) ||
-            (cell && !p->cell.large && next - from < SPOOL_DATA_PIECES))
+        if (!pages_seen(e, next) || (cell && !p->cell.large && next - from < SPOOL_DATA_PIECES))
             break;
         if (is_near) {
             u64 lines = (next >> line_shift) - (addr >> line_shift);
@@ -222,8 +221,8 @@ static inline u32 add_known(const struct thread *t, struct many_ref *r, const st
     if (!objtable_is_pair(p, r->counter, e->object) || !p->walk)
         return 0;
     offset = r->addr - e->from;
-    if (p->cell.has && (e->from > r->addr || !p->cell.counter ||
-                        p->cell.key != cells_key(p->cell.large, offset)))
+    if (p->cell.has &&
+        (e->from > r->addr || !p->cell.counter || p->cell.key != cells_key(p->cell.large, offset)))
         return 0;
     if (r + 1 < end && r[1].counter == r->counter) {
         n = add_walk(t, r, end, at, e, p, line_shift);
@@ -330,6 +329,16 @@ void many_time(struct thread *t, u64 at)
     many_append(t, at, MANY_TIME, 0);
     if (many_is_full(t))
         many_settle(t);
+}
+
+void many_buffer_replays(struct thread *t, u64 at)
+{
+    u64 was = t->objects_at;
+
+    many_settle(t); // what whoever was killed has left
+    objtable_buffer_replays(t, at);
+    if (t->objects_at != was)
+        many_time(t, t->objects_at);
 }
 
 void many_thread_init(struct thread *t)

@@ -4,8 +4,9 @@
 // thread, with its counters incremented. So is each new time of the maps (objtable.h): neither a
 // call nor an allocator has to wait until misses are counted, and thousands are counted at once.
 //
-// After SIGKILL a thread has lost one miss at most: the queue is in its area, and what is counted
-// one by one is marked before; what is counted at once is noted before, and done again. With --no-hints there is no queue: objects_missed() counts each at once.
+// After SIGKILL a thread has lost one miss at most: the queue is in its area; what is counted one
+// by one is marked before; what is counted at once is noted before, and done again. With --no-hints
+// there is no queue: objects_missed() counts each at once.
 #ifndef QUERN_ENGINE_MANY_H
 #define QUERN_ENGINE_MANY_H
 
@@ -39,6 +40,7 @@ _Static_assert(offsetof(struct many_queue, end) == 0, "asm offset");
 extern bool many_wait;
 extern u32 many_fetch; // for vector.S: the place of misses of fetches among the totals
 void many_init(bool levels);
+// After objects_thread_init().
 void many_thread_init(struct thread *t);
 
 static inline struct many_queue *many_queue(const struct thread *t)
@@ -66,6 +68,8 @@ static inline bool many_is_full(const struct thread *t)
     return many_queue(t)->end - ((u64)t->self + TA_MANY) >= MANY_FULL;
 }
 
+// As objtable_buffer_replays().
+void many_buffer_replays(struct thread *t, u64 at);
 // What is simulated from now on was after this change of the maps.
 void many_time(struct thread *t, u64 at);
 // Counts all that wait, in their order. @signal-safe

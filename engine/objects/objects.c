@@ -9,7 +9,6 @@
 #include "engine/objects/cells.h"
 #include "engine/objects/lifetimes.h"
 #include "engine/objects/lineuse.h"
-#include "engine/objects/many.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/pages.h"
@@ -26,7 +25,6 @@ void objects_thread_init(struct thread *t)
     if (!tb_config.data)
         return;
     objtable_thread_init(t);
-    many_thread_init(t);
     alloc_thread_init(t);
 }
 

@@ -7,7 +7,6 @@
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/frames.h"
 #include "engine/objects/cells.h"
-#include "engine/objects/many.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -97,9 +96,8 @@ void objtable_buffer_replays(struct thread *t, u64 at)
 {
     const u64 *begin = begin_of(t, at);
 
-    many_settle(t); // what whoever was killed has left
     if (begin && t->objects_at < *begin)
-        many_time(t, *begin);
+        t->objects_at = *begin;
 }
 
 // ---- Objects ----

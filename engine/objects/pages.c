@@ -44,8 +44,8 @@ bool pages_find(u64 addr, u64 at, struct found *out, bool *block)
     if (!e)
         return false;
     *block = e->state == PAGES_BLOCK;
-    *out = (struct found){ e->object, e->from, e->end,
-                           e->born,   NULL,    *block && pages_seen(e, addr) };
+    *out =
+        (struct found){ e->object, e->from, e->end, e->born, NULL, *block && pages_seen(e, addr) };
     return true;
 }
 

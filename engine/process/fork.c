@@ -24,6 +24,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vtsc.h"
+#include "engine/objects/many.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objects.h"
 #include "engine/process/bgfinish.h"
@@ -249,6 +250,7 @@ static void fork_thread(struct thread *t, struct request *rq)
     if (rq->flags & CLONE_SETTLS)
         mappings_tls(t, c->client_fs_base);
     objects_thread_init(c); // it comes after these
+    many_thread_init(c);
     calls_thread_start(c);
     setup_thread(c, t, (rq->flags & CLONE_SIGHAND) != 0);
     seccomp_inherit(c, t);

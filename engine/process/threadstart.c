@@ -8,6 +8,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
 #include "engine/count/vtsc.h"
+#include "engine/objects/many.h"
 #include "engine/objects/objects.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
@@ -36,6 +37,7 @@ struct thread *threadstart_new(struct thread *parent)
         return NULL;
     }
     objects_thread_init(t);
+    many_thread_init(t);
     recordbuf_thread_init(t);
     if (parent)
         vtsc_thread_init(t, parent);

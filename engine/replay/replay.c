@@ -11,7 +11,6 @@
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
 #include "engine/objects/many.h"
-#include "engine/objects/objtable.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/replay/routine.h"
@@ -106,7 +105,7 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
         t->record = t->replay_from = (u64)from;
         t->replay_from_sp = t->replay_sp;
         t->replay_end = (u64)end;
-        objtable_buffer_replays(t, (u64)from);
+        many_buffer_replays(t, (u64)from);
         caches_replays(t);
         reftrace_begin(t);
         do {

@@ -20,7 +20,6 @@
 #include "engine/objects/alloc.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/lifetimes.h"
-#include "engine/objects/many.h"
 #include "engine/objects/mappings.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
@@ -71,11 +70,6 @@ void objtable_init(void) {}
 void objtable_lock(void) {}
 void objtable_unlock(void) {}
 void objtable_thread_init(struct thread *t)
-{
-    (void)t;
-}
-
-void many_thread_init(struct thread *t)
 {
     (void)t;
 }

@@ -81,7 +81,10 @@ bool objects_find(const struct thread *of, u64 at, struct cells_miss *miss, stru
     u64 start = starts[piece];
 
     assert_ptr_equal(of, t);
-    *found = (struct found){ .object = piece < 3 ? piece + 1 : piece == 3 ? 0 : at < 5 ? 1 : 4,
+    *found = (struct found){ .object = piece < 3    ? piece + 1
+                                       : piece == 3 ? 0
+                                       : at < 5     ? 1
+                                                    : 4,
                              .start = piece == 3 ? FOUND_UNKNOWN : start };
     if (pages_wants(miss->addr, at))
         pages_keep(miss->addr, start, start + sizes[piece], found, false);

@@ -14,7 +14,6 @@
 #include "engine/callgraph/frames.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
-#include "engine/objects/many.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
@@ -303,18 +302,6 @@ static void full(void **state)
     objtable_count(1000, 3, 0, 1);
     assert_int_equal(counted(1000, 3, &l2, &ll), 2);
     assert_int_equal(counted(1000 + (u32)max + 999, 3, &l2, &ll), ~0ul);
-}
-
-bool many_wait;
-
-void many_settle(struct thread *t)
-{
-    (void)t;
-}
-
-void many_time(struct thread *t, u64 at)
-{
-    t->objects_at = at;
 }
 
 static u64 stamped;
