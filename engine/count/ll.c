@@ -91,8 +91,8 @@ static bool waits_by_vectors(void)
 }
 
 // One thread: --calls=yes needs right totals where a call has a miss. It drains the batch before it
-// reads them; with AVX-512, where totals are noted at each call, it simulates each reference at once
-// (no batch). The levels of a machine are not for vectors, and take a large batch.
+// reads them; with AVX-512, where totals are noted at each call, it simulates each reference at
+// once (no batch). The levels of a machine are not for vectors, and take a large batch.
 static u32 own_batch(void)
 {
     if (levels_are_on() || (tb_config.data && !waits_by_vectors()))

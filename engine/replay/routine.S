@@ -18,8 +18,8 @@
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
     .globl routine_to_ll, routine_to_cold, routine_sampled, routine_shared, routine_seen
-    .globl routine_drain, routine_late_drain, routine_avx2_drain, routine_begin_frame, routine_end_frame
-    .globl routine_renew_frame, routine_objects_at, routine_waits_drain
+    .globl routine_drain, routine_late_drain, routine_avx2_drain, routine_waits_drain
+    .globl routine_begin_frame, routine_end_frame, routine_renew_frame, routine_objects_at
 
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
