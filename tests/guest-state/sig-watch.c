@@ -57,7 +57,10 @@ static int set_registers(unsigned long control)
 
         if (failed)
             _exit(1);
-        waitpid(me, NULL, 0);
+        // A signal of the engine may stop it first: then it would stop again behind this.
+        while (waitpid(me, &status, 0) == me && WIFSTOPPED(status) &&
+               WSTOPSIG(status) != SIGSTOP)
+            ptrace(PTRACE_CONT, me, 0, WSTOPSIG(status));
         // off, before its address is changed
         failed |= ptrace(PTRACE_POKEUSER, me, at + 7 * 8, 0) != 0;
         failed |= ptrace(PTRACE_POKEUSER, me, at, &word) != 0;
