@@ -540,7 +540,8 @@ static void count_at(struct thread *t, u64 *counters, u32 counter)
         calls_counted(t, counter, 1);
 }
 
-// own: counts at the thread's own counters, not those of the replayer. The finisher adds all.
+// own: counts at the thread's own counters, not those of the replayer (levels: at those, always).
+// The finisher adds all.
 // @holds(the first stripe's lock; no thread simulates a single reference while others have batches)
 static void simulate(struct thread *t, struct pending *w, struct pending *end, bool own)
 {
