@@ -595,7 +595,8 @@ static bool renamed(struct core *c, struct flow *f, const struct core_ref *r,
                     const struct core_store *s)
 {
     const struct core_op *load = f->op;
-    bool kept = s->addr == r->addr / 8 && s->place && s->from == r->addr % 8 && s->size >= r->size;
+    bool kept = s->addr == r->addr / 8 && s->place && s->from == r->addr % 8 &&
+                s->end >= r->addr % 8 + r->size;
 
     if (!load->place || (load->flags & CORE_F_VECTOR) ||
         (c->m->same_place == CORE_SAME_STACK && !moves_alone(load)))
@@ -609,17 +610,34 @@ static bool renamed(struct core *c, struct flow *f, const struct core_ref *r,
     return c->m->any_base && learnt(c, f, kept ? s : NULL);
 }
 
-// When a load at t has the data of a store before it that has not been committed. False: of none.
+// The store that a load at t meets in a word, or NULL: one that has not been committed and has
+// written some of its bytes. The load's first byte, and behind its last one: from the word's first.
+static const struct core_store *met(struct core *c, uint64_t word, uint64_t from, uint64_t end,
+                                    uint64_t t)
+{
+    const struct core_store *s = store_of(c, word);
+    uint64_t begin = s->from == FROM_BEFORE ? 0 : s->from;
+
+    return s->addr == word && s->committed > t && begin < end && from < s->end ? s : NULL;
+}
+
+// When a load at t has the data of stores before it that have not been committed. False: of none.
+// Its first word and its last one are looked at.
 static bool forwarded(struct core *c, struct flow *f, const struct core_ref *r, uint64_t t,
                       uint64_t *there)
 {
-    const struct core_store *s = store_of(c, r->addr / 8);
-    bool at_once = renamed(c, f, r, s);
+    uint64_t word = r->addr / 8, from = r->addr % 8, end = from + r->size, last = (end - 1) / 8;
+    bool at_once = renamed(c, f, r, store_of(c, word));
+    const struct core_store *s = met(c, word, from, end, t), *other = NULL;
+    bool whole = s && (s->from == FROM_BEFORE || s->from <= from) && s->end >= end;
 
-    if (s->addr != r->addr / 8 || s->committed <= t)
+    if (last)
+        other = met(c, word + last, 0, end - 8 * last, t);
+    if (!s && !other)
         return false;
-    if (s->size < r->size)
-        *there = max(*there, s->committed + c->m->forward_fail);
+    if (!whole || (other && other->number != s->number))
+        *there = max(*there, max(s ? s->committed : 0, other ? other->committed : 0) +
+                                 c->m->forward_fail);
     else if (at_once)
         *there = max(s->data, f->start);
     else
@@ -698,14 +716,16 @@ static void compute(struct core *c, struct flow *f)
 
 static void remember(struct core *c, const struct flow *f, const struct core_ref *r, uint64_t at)
 {
-    for (uint32_t i = 0; i < r->size && i < CORE_LINE; i += 8) {
-        struct core_store *s = store_of(c, r->addr / 8 + i / 8);
+    uint32_t from = (uint32_t)(r->addr % 8), end = from + r->size;
 
-        s->addr = r->addr / 8 + i / 8;
+    for (uint32_t i = 0; 8 * i < end && i <= CORE_LINE / 8; i++) {
+        struct core_store *s = store_of(c, r->addr / 8 + i);
+
+        s->addr = r->addr / 8 + i;
         s->data = at;
         s->committed = c->committed;
-        s->size = (uint16_t)(r->size - i);
-        s->from = i == 0 ? r->addr % 8 : FROM_BEFORE;
+        s->end = (uint16_t)(end - 8 * i);
+        s->from = (uint8_t)(i == 0 ? from : FROM_BEFORE);
         s->number = c->stores_next;
         s->insn = c->insns;
         s->pc = (uint32_t)f->e->pc;

@@ -117,7 +117,7 @@ struct core_store {
     uint64_t number, insn;          // of stores, of instructions that were before it
     uint32_t pc;
     int32_t offset;
-    uint16_t size;              // from addr on
+    uint16_t end;               // behind its last byte, from the word's first one on
     uint8_t place, index, from; // its first byte in the word; FROM_BEFORE: in a word before
 };
 

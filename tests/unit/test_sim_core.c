@@ -427,19 +427,27 @@ static struct core_op put(int32_t offset)
                              .offset = offset };
 }
 
-static void through_memory(int32_t put_at, uint16_t put_size, int32_t get_at, uint16_t get_size)
+// 200 rounds of a store and a load, of which the last 100 count.
+static void rounds_through(int32_t put_at, struct core_ref to, int32_t get_at, struct core_ref from)
 {
-    struct core_op to = put(put_at), from = get;
+    struct core_op load = get;
 
-    from.place = 4;
-    from.offset = get_at;
+    load.place = 4;
+    load.offset = get_at;
+    to.writes = from.reads = true;
     begin();
     for (int i = 0; i < 200; i++) {
         if (i == 100)
             forget_sum();
-        refer(to, (struct core_ref){ .addr = 0x8000, .size = put_size, .writes = true });
-        refer(from, (struct core_ref){ .addr = 0x8000, .size = get_size, .reads = true });
+        refer(put(put_at), to);
+        refer(load, from);
     }
+}
+
+static void through_memory(int32_t put_at, uint16_t put_size, int32_t get_at, uint16_t get_size)
+{
+    rounds_through(put_at, (struct core_ref){ .addr = 0x8000, .size = put_size }, get_at,
+                   (struct core_ref){ .addr = 0x8000, .size = get_size });
 }
 
 static void test_forwarding(void **state)
@@ -454,6 +462,58 @@ static void test_forwarding(void **state)
     expect(200, 0, 0, 0, 0, 100 * 2);
     through_memory(8, 8, 8, 4); // the first half of them
     expect(200, 0, 0, 0, 0, 100 * 2);
+}
+
+// Which bytes a load and the store before it have in common: 18 more parts in a round where all are
+// the store's (above), 54 where some are, none but the store's port where none is.
+static void test_overlaps(void **state)
+{
+    static const struct {
+        uint64_t put, get;
+        uint16_t put_size, get_size;
+        uint32_t parts;
+    } row[] = {
+        { 0x8000, 0x8004, 8, 4, 18 },   // the last half
+        { 0x8000, 0x8004, 8, 8, 54 },   // and four bytes behind it
+        { 0x8004, 0x8000, 8, 8, 54 },   // four bytes before it
+        { 0x8000, 0x8004, 4, 4, 2 },    // the other half of the word
+        { 0x8004, 0x8000, 4, 4, 2 },    //
+        { 0x8001, 0x8000, 1, 1, 2 },    // the byte before it
+        { 0x8004, 0x8008, 8, 4, 18 },   // in the second word of the store
+        { 0x8004, 0x800c, 8, 4, 2 },    // behind the store
+        { 0x8004, 0x8008, 8, 8, 54 },   // some of them behind it
+        { 0x8008, 0x8000, 8, 16, 54 },  // its second half
+        { 0x8008, 0x8004, 8, 8, 54 },   // in the second word of the load
+        { 0x8010, 0x8004, 8, 8, 2 },    // before the store
+        { 0x8003, 0x8004, 16, 12, 18 }, // within three words
+        { 0x8003, 0x8004, 16, 16, 54 },
+    };
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof row / sizeof *row; i++) {
+        rounds_through(8, (struct core_ref){ .addr = row[i].put, .size = row[i].put_size }, 16,
+                       (struct core_ref){ .addr = row[i].get, .size = row[i].get_size });
+        expect(200, 0, 0, 0, 0, 100 * row[i].parts);
+    }
+}
+
+// Two stores of four bytes each, and a load of both: it waits for the second one.
+static void test_two_stores(void **state)
+{
+    struct core_op load = get;
+
+    (void)state;
+    load.place = 4;
+    load.offset = 16;
+    begin();
+    for (int i = 0; i < 200; i++) {
+        if (i == 100)
+            forget_sum();
+        refer(put(8), (struct core_ref){ .addr = 0x8000, .size = 8, .writes = true });
+        refer(put(8), (struct core_ref){ .addr = 0x8008, .size = 8, .writes = true });
+        refer(load, (struct core_ref){ .addr = 0x8004, .size = 8, .reads = true });
+    }
+    expect(300, 0, 0, 0, 0, 100 * (15 * 4 - 3));
 }
 
 // A chain of loads of L1, 4 cycles: by an index that is scaled one more, and two more with a sign.
@@ -1420,6 +1480,7 @@ int main(void)
         cmocka_unit_test(test_chase_far),      cmocka_unit_test(test_bandwidth),
         cmocka_unit_test(test_on_way),         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_forwarding),     cmocka_unit_test(test_stores),
+        cmocka_unit_test(test_overlaps),       cmocka_unit_test(test_two_stores),
         cmocka_unit_test(test_window),         cmocka_unit_test(test_scheduler),
         cmocka_unit_test(test_mispredicted),   cmocka_unit_test(test_decoding),
         cmocka_unit_test(test_cached_loop),    cmocka_unit_test(test_taken),
