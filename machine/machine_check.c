@@ -182,5 +182,10 @@ bool machine_check_rest(const struct machine *m, const char **section, char why[
                  PAGE_LINES - 1, SIM_BATCH_MAX);
         return false;
     }
+    if (m->prefetch.reach >= PAGE_LINES) {
+        snprintf(why, MACHINE_WHY, "reach is 1 to %d lines; 0: any step is a stream's",
+                 PAGE_LINES - 1);
+        return false;
+    }
     return true;
 }

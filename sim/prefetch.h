@@ -6,12 +6,13 @@
 // level that are not there.
 //
 // Streams: of each of the last SIM_STREAMS pages the last line and the direction. A reference to
-// another line of the page, in the direction of the one before, is a step of a stream; from
-// the second step on the next lines of the page are named, up to `batch` for each reference and as
-// far as `distance` lines ahead of it, none twice. From the page's `dense`th step on (0: never)
-// each one is of a stream, whichever way it goes. A page is SIM_STREAM_LINES lines.
-// Pairs: a line that misses L2 takes the other line of its aligned pair with it. Next: it takes the
-// next line of its page with it, as AMD's processors do.
+// another line of the page, in the direction of the one before, is a step of a stream, if it is not
+// more than `reach` lines further (0: however far); from the second step on the next lines of the
+// page are named, up to `batch` for each reference and as far as `distance` lines ahead of it, none
+// twice. From the page's `dense`th step on (0: never) each one is of a stream, whichever way it
+// goes. A page is SIM_STREAM_LINES lines.
+// Pairs: a line that misses L2 takes the other line of its aligned pair with it. Next: one that is
+// the first of its page takes the next line with it, as AMD's processors do.
 //
 // Pure arithmetic, as cache.h, and inline, as recent.h. It has pointers into itself: not to be
 // copied once it is used.
@@ -39,6 +40,7 @@ struct sim_stream {
 struct sim_prefetch {
     uint32_t distance, batch; // lines; distance 0: no streams
     uint32_t dense;           // steps, up to 255
+    uint32_t reach;           // lines
     bool pairs, next;
     struct sim_recent pages; // numbers plus one; the first use of all prepares it
     uint64_t storage[SIM_STREAMS_WORDS];
@@ -47,8 +49,10 @@ struct sim_prefetch {
 
 #define SIM_STREAM_STEPS 2u // from here on it is a stream
 
-// The page's stream, or the one that has been unused for longest, which becomes the page's.
-static inline struct sim_stream *sim_stream_of(struct sim_prefetch *p, uint64_t page, int8_t at)
+// The page's stream, or the one that has been unused for longest, which becomes the page's: then it
+// begins.
+static inline struct sim_stream *sim_stream_of(struct sim_prefetch *p, uint64_t page, int8_t at,
+                                               bool *begins)
 {
     uint64_t old;
     uint32_t slot;
@@ -56,7 +60,8 @@ static inline struct sim_stream *sim_stream_of(struct sim_prefetch *p, uint64_t 
     if (!p->pages.slots)
         sim_recent_init_zeroed(&p->pages, SIM_STREAMS, p->storage);
     slot = sim_recent_find(&p->pages, page + 1);
-    if (slot < SIM_STREAMS) {
+    *begins = slot >= SIM_STREAMS;
+    if (!*begins) {
         sim_recent_touch(&p->pages, slot);
     } else {
         slot = sim_recent_put(&p->pages, page + 1, &old);
@@ -65,38 +70,41 @@ static inline struct sim_stream *sim_stream_of(struct sim_prefetch *p, uint64_t 
     return &p->stream[slot];
 }
 
-static inline void sim_stream_step(struct sim_stream *s, int8_t at)
+static inline void sim_stream_step(struct sim_stream *s, int8_t at, uint32_t reach)
 {
     int8_t direction = at > s->last ? 1 : -1;
+    bool far = reach && (uint32_t)((at - s->last) * direction) > reach;
 
-    if (direction != s->direction) {
+    if (direction != s->direction || far) {
         s->direction = direction;
         s->steps = 0;
         s->ahead = at;
     }
-    if (s->steps < SIM_STREAM_STEPS)
+    if (s->steps < SIM_STREAM_STEPS && !far)
         s->steps++;
     s->all += s->all < UINT8_MAX;
     s->last = at;
 }
 
 // n lines of the reference's page, the first of which is `first` there, and the rest behind it.
+// begins: the page is not one of the last ones; n is 0 then.
 struct sim_ahead {
     uint8_t n, first;
     int8_t direction;
+    bool begins;
 };
 
 // What a stream names because of a reference to `line`.
 static inline struct sim_ahead sim_stream_ahead(struct sim_prefetch *p, uint64_t line)
 {
     int8_t at = (int8_t)(line % SIM_STREAM_LINES);
-    struct sim_stream *s = sim_stream_of(p, line / SIM_STREAM_LINES, at);
-    struct sim_ahead named = { 0, 0, 0 };
+    struct sim_ahead named = { 0 };
+    struct sim_stream *s = sim_stream_of(p, line / SIM_STREAM_LINES, at, &named.begins);
     int next;
 
     if (at == s->last)
         return named;
-    sim_stream_step(s, at);
+    sim_stream_step(s, at, p->reach);
     if (s->steps < SIM_STREAM_STEPS && (!p->dense || s->all < p->dense))
         return named;
     if ((s->ahead - at) * s->direction < 0) // it has been overtaken
@@ -124,7 +132,7 @@ static inline uint32_t sim_prefetch_lines(const struct sim_prefetch *p, uint64_t
 
     if (missed && p->pairs)
         lines[n++] = line ^ 1;
-    if (missed && p->next && line % SIM_STREAM_LINES != SIM_STREAM_LINES - 1)
+    if (missed && p->next && named.begins && line % SIM_STREAM_LINES != SIM_STREAM_LINES - 1)
         lines[n++] = line + 1;
     for (uint32_t i = 0; i < named.n; i++, at += (uint64_t)(int64_t)named.direction)
         lines[n++] = at;

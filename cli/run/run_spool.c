@@ -121,6 +121,7 @@ static void put_machine(struct text *t, const struct machine *m, const struct sp
     to->stream_distance = m->prefetch.distance;
     to->stream_batch = m->prefetch.batch;
     to->stream_dense = m->prefetch.dense;
+    to->stream_reach = m->prefetch.reach;
     to->pairs = m->prefetch.pairs;
     to->next_line = m->prefetch.next;
     to->deep_returns = m->deep_returns;

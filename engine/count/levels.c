@@ -95,6 +95,7 @@ static void prefetch_init(struct sim_prefetch *p)
     p->distance = m->stream_distance;
     p->batch = m->stream_batch;
     p->dense = m->stream_dense;
+    p->reach = m->stream_reach;
     p->pairs = m->pairs != 0;
     p->next = m->next_line != 0;
 }

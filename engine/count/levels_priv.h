@@ -247,17 +247,21 @@ LEVELS_INLINE struct sim_shape levels_l2_shape(const struct levels *own, struct 
     return sim_shape_of(&own->l2, v.l2, true, true, v.power);
 }
 
-// What streams have named, in 9 bits: how many, up to 3; whether downwards; the first.
+// What streams have named, in 9 bits: how many, up to 3; whether downwards, or, of none, whether
+// the page begins; the first.
 LEVELS_INLINE u32 levels_stream_bits(struct sim_ahead a)
 {
-    return a.n | (a.direction < 0 ? 4u : 0) | (u32)(a.first & 63) << 3;
+    return a.n | ((a.n ? a.direction < 0 : a.begins) ? 4u : 0) | (u32)(a.first & 63) << 3;
 }
 
 LEVELS_INLINE struct sim_ahead levels_stream(u32 asked)
 {
     u32 bits = asked >> LL_STREAM_BIT;
 
-    return (struct sim_ahead){ bits & 3, bits >> 3 & 63, bits & 4 ? -1 : 1 };
+    return (struct sim_ahead){ .n = bits & 3,
+                               .first = bits >> 3 & 63,
+                               .direction = bits & 4 ? -1 : 1,
+                               .begins = (bits & 7) == 4 };
 }
 
 // The lines of L2 that a reference to addr, in `line`, loads ahead. They are no misses, and in the
@@ -400,7 +404,8 @@ LEVELS_INLINE void levels_reference(struct thread *t, u64 addr, u32 size, u32 co
 // What of a reference does not depend on L2, for levels_reference(): TLBs and streams.
 LEVELS_INLINE u32 levels_ask(struct levels *own, u64 addr, u32 size, struct levels_shapes v)
 {
-    bool streams = levels_all.loads_ahead && own->prefetch.distance && own->prefetch.batch <= 3;
+    bool streams = levels_all.loads_ahead && (own->prefetch.distance || own->prefetch.next) &&
+                   own->prefetch.batch <= 3;
     u32 shift = own->l2.line_shift, asked = streams ? LL_STREAMS_ASKED : 0, bits = LL_STREAM_BIT;
     u64 last = addr + (size & ~LL_FLAGS) - 1;
     bool two = addr >> shift != last >> shift;

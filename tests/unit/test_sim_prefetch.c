@@ -88,24 +88,55 @@ static void test_pairs(void **state)
     assert_int_equal(lines[2], 12);
 }
 
-// The next line, of odd lines, too; not the one of another page.
+// The next line, of odd lines, too, of the first one of a page; not the one of another page. A page
+// is new again when 32 others have been between.
 static void test_next(void **state)
 {
     (void)state;
     p = (struct sim_prefetch){ .next = true };
     expect(8, 1, 9, 1);
-    expect(11, 1, 12, 1);
-    assert_int_equal(sim_prefetch(&p, 8, false, lines), 0);
-    assert_int_equal(sim_prefetch(&p, 63, true, lines), 0);
-    expect(64, 1, 65, 1);
+    expect(11, 0, 0, 0);
+    expect(64 + 11, 1, 64 + 12, 1);
+    expect(20, 0, 0, 0);
+    assert_int_equal(sim_prefetch(&p, 128 + 8, false, lines), 0);
+    expect(128 + 9, 0, 0, 0);
+    expect(192 + 63, 0, 0, 0);
+    for (uint64_t page = 4; page < SIM_STREAMS + 1; page++)
+        expect(page * 64, 1, page * 64 + 1, 1);
+    expect(30, 0, 0, 0);
+    expect(64 + 30, 1, 64 + 31, 1); // page 1 was the least recent one
     p = (struct sim_prefetch){ .pairs = true, .next = true, .distance = 4, .batch = 2 };
     assert_int_equal(sim_prefetch(&p, 8, true, lines), 2);
-    assert_int_equal(sim_prefetch(&p, 9, true, lines), 2);
-    assert_int_equal(sim_prefetch(&p, 11, true, lines), 4);
+    assert_int_equal(lines[0], 9);
+    assert_int_equal(lines[1], 9);
+    expect(9, 1, 8, 1);
+    assert_int_equal(sim_prefetch(&p, 11, true, lines), 3);
     assert_int_equal(lines[0], 10);
     assert_int_equal(lines[1], 12);
-    assert_int_equal(lines[2], 12);
-    assert_int_equal(lines[3], 13);
+    assert_int_equal(lines[2], 13);
+}
+
+// Steps of two lines are a stream's, those of three are none: the stream begins anew.
+static void test_reach(void **state)
+{
+    (void)state;
+    p = (struct sim_prefetch){ .distance = 5, .batch = 2, .reach = 2 };
+    expect(10, 0, 0, 0);
+    expect(12, 0, 0, 0);
+    expect(14, 2, 15, 1);
+    expect(17, 0, 0, 0);
+    expect(18, 0, 0, 0);
+    expect(20, 2, 21, 1);
+    expect(18, 0, 0, 0); // downwards
+    expect(16, 2, 15, -1);
+    expect(13, 0, 0, 0);
+    expect(10, 0, 0, 0);
+    expect(9, 0, 0, 0);
+    expect(8, 2, 7, -1);
+    p.reach = 3;
+    expect(64 + 10, 0, 0, 0);
+    expect(64 + 13, 0, 0, 0);
+    expect(64 + 16, 2, 64 + 17, 1);
 }
 
 // From the third step of a page on each one is of a stream, whichever way it goes.
@@ -136,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up),    cmocka_unit_test(test_down), cmocka_unit_test(test_pages),
         cmocka_unit_test(test_pairs), cmocka_unit_test(test_next), cmocka_unit_test(test_off),
+        cmocka_unit_test(test_reach),
         cmocka_unit_test(test_dense),
     };
 
