@@ -735,8 +735,7 @@ static void remember(struct core *c, const struct flow *f, const struct core_ref
     }
 }
 
-// Stores go to L1 in order, after their retirement; their lines are requested then.
-// there: when L1 has the line.
+// Stores go to L1 in order, after their retirement. there: when L1 has the line.
 static void commit(struct core *c, uint64_t t, uint64_t line, uint64_t there)
 {
     bool apart = line != c->commit_line;
@@ -760,7 +759,7 @@ static void store(struct core *c, struct flow *f, const struct core_ref *r)
     uint64_t address = issue(c, CORE_C_STORE_ADDRESS, f->addresses, UINT16_MAX);
     uint32_t class = f->op->flags & CORE_F_VECTOR ? CORE_C_STORE_VECTOR : CORE_C_STORE_DATA;
     uint64_t value = issue(c, class, f->done, UINT16_MAX);
-    uint64_t from = max(address, retired), there = from;
+    uint64_t from = c->m->early_stores ? address : max(address, retired), there = from;
 
     f->written = max(f->written, max(address, value) + 1);
     if (!f->issued)

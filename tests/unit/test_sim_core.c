@@ -907,6 +907,24 @@ static void test_back_line(void **state)
     }
 }
 
+// A load of memory, 200 cycles, and a store of its data to another line: the line is requested when
+// the load has retired, or, early, at the same time.
+static void test_early_stores(void **state)
+{
+    struct core_machine m = machine;
+
+    (void)state;
+    for (uint16_t early = 0; early <= 1; early++) {
+        m.early_stores = early;
+        begin_with(&m);
+        refer(get,
+              (struct core_ref){ .addr = 0x4000, .size = 8, .level = CORE_AT_MEMORY, .reads = true });
+        refer(put(8),
+              (struct core_ref){ .addr = 0x8000, .size = 8, .level = CORE_AT_MEMORY, .writes = true });
+        assert_in_range(core->committed, early ? 200 : 400, early ? 230 : 415);
+    }
+}
+
 // Lines of memory that are written take the path for 20 cycles, and for as many when they are
 // written back, whether a store brought them or they had been loaded ahead; once each.
 static void written(const struct core_machine *m, bool ahead, uint64_t times)
@@ -1489,7 +1507,7 @@ int main(void)
         cmocka_unit_test(test_far_hides),      cmocka_unit_test(test_add_constants),
         cmocka_unit_test(test_fadd_chain),     cmocka_unit_test(test_memory_back),
         cmocka_unit_test(test_crossing),       cmocka_unit_test(test_scaled),
-        cmocka_unit_test(test_commit_lines),   cmocka_unit_test(test_back_line),
+        cmocka_unit_test(test_early_stores),   cmocka_unit_test(test_commit_lines),   cmocka_unit_test(test_back_line),
         cmocka_unit_test(test_near_places),    cmocka_unit_test(test_target_places),
         cmocka_unit_test(test_varied),         cmocka_unit_test(test_renaming),
         cmocka_unit_test(test_sets),           cmocka_unit_test(test_far_code),
