@@ -636,8 +636,8 @@ static bool forwarded(struct core *c, struct flow *f, const struct core_ref *r, 
     if (!s && !other)
         return false;
     if (!whole || (other && other->number != s->number))
-        *there = max(*there, max(s ? s->committed : 0, other ? other->committed : 0) +
-                                 c->m->forward_fail);
+        *there = max(*there,
+                     max(s ? s->committed : 0, other ? other->committed : 0) + c->m->forward_fail);
     else if (at_once)
         *there = max(s->data, f->start);
     else

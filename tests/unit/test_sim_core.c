@@ -917,10 +917,10 @@ static void test_early_stores(void **state)
     for (uint16_t early = 0; early <= 1; early++) {
         m.early_stores = early;
         begin_with(&m);
-        refer(get,
-              (struct core_ref){ .addr = 0x4000, .size = 8, .level = CORE_AT_MEMORY, .reads = true });
-        refer(put(8),
-              (struct core_ref){ .addr = 0x8000, .size = 8, .level = CORE_AT_MEMORY, .writes = true });
+        refer(get, (struct core_ref){
+                       .addr = 0x4000, .size = 8, .level = CORE_AT_MEMORY, .reads = true });
+        refer(put(8), (struct core_ref){
+                          .addr = 0x8000, .size = 8, .level = CORE_AT_MEMORY, .writes = true });
         assert_in_range(core->committed, early ? 200 : 400, early ? 230 : 415);
     }
 }
@@ -1492,31 +1492,31 @@ static void test_cycles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_latency),        cmocka_unit_test(test_throughput),
-        cmocka_unit_test(test_wide_ports),     cmocka_unit_test(test_no_unit),
-        cmocka_unit_test(test_fused),          cmocka_unit_test(test_chase),
-        cmocka_unit_test(test_chase_far),      cmocka_unit_test(test_bandwidth),
-        cmocka_unit_test(test_on_way),         cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_forwarding),     cmocka_unit_test(test_stores),
-        cmocka_unit_test(test_overlaps),       cmocka_unit_test(test_two_stores),
-        cmocka_unit_test(test_window),         cmocka_unit_test(test_scheduler),
-        cmocka_unit_test(test_mispredicted),   cmocka_unit_test(test_decoding),
-        cmocka_unit_test(test_cached_loop),    cmocka_unit_test(test_taken),
-        cmocka_unit_test(test_near_targets),   cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_miss_stops),     cmocka_unit_test(test_near_path),
-        cmocka_unit_test(test_far_hides),      cmocka_unit_test(test_add_constants),
-        cmocka_unit_test(test_fadd_chain),     cmocka_unit_test(test_memory_back),
-        cmocka_unit_test(test_crossing),       cmocka_unit_test(test_scaled),
-        cmocka_unit_test(test_early_stores),   cmocka_unit_test(test_commit_lines),   cmocka_unit_test(test_back_line),
-        cmocka_unit_test(test_near_places),    cmocka_unit_test(test_target_places),
-        cmocka_unit_test(test_varied),         cmocka_unit_test(test_renaming),
-        cmocka_unit_test(test_sets),           cmocka_unit_test(test_far_code),
-        cmocka_unit_test(test_fetched_again),  cmocka_unit_test(test_learning),
-        cmocka_unit_test(test_barriers),       cmocka_unit_test(test_cycles),
-        cmocka_unit_test(test_renamed_stores), cmocka_unit_test(test_renamed_base),
-        cmocka_unit_test(test_renamed_index),  cmocka_unit_test(test_stack_alone),
-        cmocka_unit_test(test_learnt),         cmocka_unit_test(test_learnt_places),
-        cmocka_unit_test(test_replayed),
+        cmocka_unit_test(test_latency),       cmocka_unit_test(test_throughput),
+        cmocka_unit_test(test_wide_ports),    cmocka_unit_test(test_no_unit),
+        cmocka_unit_test(test_fused),         cmocka_unit_test(test_chase),
+        cmocka_unit_test(test_chase_far),     cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_on_way),        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_forwarding),    cmocka_unit_test(test_stores),
+        cmocka_unit_test(test_overlaps),      cmocka_unit_test(test_two_stores),
+        cmocka_unit_test(test_window),        cmocka_unit_test(test_scheduler),
+        cmocka_unit_test(test_mispredicted),  cmocka_unit_test(test_decoding),
+        cmocka_unit_test(test_cached_loop),   cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_near_targets),  cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_miss_stops),    cmocka_unit_test(test_near_path),
+        cmocka_unit_test(test_far_hides),     cmocka_unit_test(test_add_constants),
+        cmocka_unit_test(test_fadd_chain),    cmocka_unit_test(test_memory_back),
+        cmocka_unit_test(test_crossing),      cmocka_unit_test(test_scaled),
+        cmocka_unit_test(test_early_stores),  cmocka_unit_test(test_commit_lines),
+        cmocka_unit_test(test_back_line),     cmocka_unit_test(test_near_places),
+        cmocka_unit_test(test_target_places), cmocka_unit_test(test_varied),
+        cmocka_unit_test(test_renaming),      cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_far_code),      cmocka_unit_test(test_fetched_again),
+        cmocka_unit_test(test_learning),      cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_cycles),        cmocka_unit_test(test_renamed_stores),
+        cmocka_unit_test(test_renamed_base),  cmocka_unit_test(test_renamed_index),
+        cmocka_unit_test(test_stack_alone),   cmocka_unit_test(test_learnt),
+        cmocka_unit_test(test_learnt_places), cmocka_unit_test(test_replayed),
     };
     int status = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -165,10 +165,9 @@ static void test_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_up),    cmocka_unit_test(test_down), cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_pairs), cmocka_unit_test(test_next), cmocka_unit_test(test_off),
-        cmocka_unit_test(test_reach),
-        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_up),    cmocka_unit_test(test_down),  cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_pairs), cmocka_unit_test(test_next),  cmocka_unit_test(test_off),
+        cmocka_unit_test(test_reach), cmocka_unit_test(test_dense),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
