@@ -322,16 +322,16 @@ ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/page
     objects/lifetimes objects/lineuse objects/many objects/sharing
 ENGINE_UNIT_OBJS_objects/lineuse := objects/lineuse $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/sharing := objects/sharing $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/lifetimes := objects/lifetimes objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/lifetimes := objects/lifetimes objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/many := objects/many objects/objtable objects/walks objects/cells objects/pages \
     $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/pools := objects/pools objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/pools := objects/pools objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/pages := objects/pages $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/ranges := objects/ranges objects/pages $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/ranges := objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/objtable := objects/objtable objects/walks objects/cells $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/walks := objects/walks $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/statics := objects/statics $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/alloc := objects/alloc objects/mappings objects/objects objects/ranges objects/pages \
+ENGINE_UNIT_OBJS_objects/alloc := objects/alloc objects/mappings objects/objects objects/ranges objects/granules objects/pages \
     base/nolibc base/pages base/heap base/limits
 
 ENGINE_LAYER_TESTS := $(foreach u,$(ENGINE_LAYER_UNITS),\

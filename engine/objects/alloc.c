@@ -139,6 +139,7 @@ void alloc_init(void)
         rows++;
     add_own();
     functions_mark = mark;
+    blocks.granules = !(spool->flags & SPOOL_F_NO_HINTS);
     returns.size = 1024;
     returns.at = heap_alloc(returns.size * sizeof(u64));
 }
@@ -286,9 +287,12 @@ static void returns_grow(void)
 // Fragments that are linked to the block there are left by no link from now on.
 static void note_return(u64 pc)
 {
-    u64 *at;
+    static u64 last[256]; // some that have been noted: these need no lock
+    u64 *known = &last[(pc * 0x9e3779b97f4a7c15ul >> 40) % ARRAY_SIZE(last)], *at;
     bool is_new;
 
+    if (__atomic_load_n(known, __ATOMIC_RELAXED) == pc)
+        return;
     tcache_lock();
     at = return_at(returns.at, returns.size, pc);
     is_new = *at != pc;
@@ -300,6 +304,7 @@ static void note_return(u64 pc)
     tcache_unlock();
     if (is_new)
         tcache_invalidate(pc, pc + 1);
+    __atomic_store_n(known, pc, __ATOMIC_RELAXED);
 }
 
 // What the functions at some addresses are, as of a number of mappings_changes.
@@ -342,6 +347,7 @@ static u64 size_of(const struct thread *t, const struct row *r)
 
 static void open_call(struct thread *t, const struct row *r)
 {
+    struct spool_data_object o = { .kind = SPOOL_DATA_HEAP };
     struct alloc_call *c = t->alloc;
     struct ranges_range in;
 
@@ -353,14 +359,13 @@ static void open_call(struct thread *t, const struct row *r)
         return;
     if (r->what == ALLOC_BY_POINTER)
         c->pointer = thread_call_arg(t, 0);
-    if (r->what == ALLOC_AGAIN && (c->old = thread_call_arg(t, 0)) != 0) {
-        objtable_lock();
-        if (ranges_now(&blocks, c->old, &in) && in.start == c->old)
-            c->old_born = in.born;
-        objtable_unlock();
-    }
-    c->object = object_here(t, 0);
+    if (r->what == ALLOC_AGAIN)
+        c->old = thread_call_arg(t, 0);
+    objtable_sites(t, 0, &o);
     objtable_lock();
+    if (c->old && ranges_now(&blocks, c->old, &in) && in.start == c->old)
+        c->old_born = in.born;
+    c->object = objtable_get(&o, NULL);
     c->time = objtable_tick();
     objtable_unlock();
     objtable_stamp(t);

@@ -8,6 +8,7 @@
 #include "engine/objects/lifetimes.h"
 
 #include "engine/base/heap.h"
+#include "engine/base/nolibc.h"
 #include "engine/objects/pages.h"
 #include "engine/spool/spooler.h"
 
@@ -19,6 +20,10 @@
 #define MISSED (~0ul)
 #define START  (~1ul)
 #define SIZE   (~2ul)
+// Entries START and SIZE by the time of the block's birth: nearly all blocks have none, and each
+// look into the table was a miss of the host's caches. A number that cannot grow stays.
+#define NOTES      0x4000u
+#define NOTES_MANY 0xffu
 
 struct entry {
     u64 page, born; // born 0: free
@@ -28,7 +33,7 @@ struct entry {
 static struct {
     struct entry *entry;
     u32 used;
-    u32 notes; // entries START and SIZE: mostly none, and then nobody looks for one
+    u8 *notes; // how many entries START and SIZE there are
 } lifetimes;
 
 static struct spool_data_object *object_at(u32 object)
@@ -59,6 +64,11 @@ static struct entry *entry_of(u64 page, u64 born)
             return e;
     }
     return NULL;
+}
+
+static u8 *notes_of(u64 born)
+{
+    return &lifetimes.notes[born % NOTES];
 }
 
 // *is_new: it was not there. NULL: there is no space.
@@ -99,7 +109,8 @@ static void entry_remove(u64 page, u64 born)
     }
     lifetimes.entry[hole] = (struct entry){ 0 };
     lifetimes.used--;
-    lifetimes.notes -= page == START || page == SIZE;
+    if ((page == START || page == SIZE) && *notes_of(born) != NOTES_MANY)
+        --*notes_of(born);
 }
 
 // ---- Blocks that come and go ----
@@ -146,7 +157,7 @@ static void note(u64 what, u64 born, u64 value)
 
     if (e && is_new) {
         e->lines = value;
-        lifetimes.notes++;
+        *notes_of(born) += *notes_of(born) != NOTES_MANY;
     }
 }
 
@@ -158,7 +169,7 @@ static void cut(u64 start, u64 end, u64 born)
 
 static const u64 *noted(u64 what, u64 born)
 {
-    const struct entry *e = lifetimes.notes ? entry_of(what, born) : NULL;
+    const struct entry *e = *notes_of(born) ? entry_of(what, born) : NULL;
 
     return e && e->born ? &e->lines : NULL;
 }
@@ -173,7 +184,7 @@ u64 lifetimes_start(const struct found *block)
 static void forgotten(u64 start, u64 end, u64 born, u32 who)
 {
     // Of blocks that were not cut, only a large one has one of these.
-    if (!(who & RANGES_PART) && (lifetimes.notes || who & RANGES_LARGE)) {
+    if (!(who & RANGES_PART) && (*notes_of(born) || who & RANGES_LARGE)) {
         entry_remove(START, born);
         entry_remove(SIZE, born);
         entry_remove(MISSED, born);
@@ -189,8 +200,9 @@ void lifetimes_init(void)
     static const struct ranges_watch watch = { gone, cut, forgotten };
 
     lifetimes.entry = heap_pages(ENTRIES * sizeof(*lifetimes.entry));
-    // One that there is not: they are always looked for.
-    lifetimes.notes = (spool->flags & SPOOL_F_NO_HINTS) != 0;
+    lifetimes.notes = heap_pages(NOTES);
+    if (spool->flags & SPOOL_F_NO_HINTS) // they are always looked for
+        memset(lifetimes.notes, NOTES_MANY, NOTES);
     ranges_watch = &watch;
 }
 

@@ -41,7 +41,7 @@ static void look_up(const struct thread *t, u64 addr, u64 at, struct found *out,
             span = (struct ranges_span){ out->start, out->end }; // the page has others
         else
             alloc_span(addr, &span);
-        if (!*block)
+        if (!*block && span.end - span.start >= PAGE_SIZE)
             mappings_span(addr, &span);
         pages_keep(addr, span.start, span.end, out, *block);
     }
@@ -89,8 +89,6 @@ void objects_init(void)
     objtable_init();
     pages_init();
     ranges_init();
-    if (!(spool->flags & SPOOL_F_NO_HINTS))
-        ranges_remember();
     cells_init();
     lifetimes_init();
     sharing_find = object_at;

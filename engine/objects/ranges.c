@@ -3,6 +3,7 @@
 #include "engine/objects/ranges.h"
 
 #include "engine/base/heap.h"
+#include "engine/objects/granules.h"
 #include "engine/objects/pages.h"
 
 // ---- Nodes ----
@@ -13,7 +14,7 @@ struct node {
     u32 object, who;
 };
 
-_Static_assert(sizeof(struct node) == 40, "one for each live block");
+_Static_assert(sizeof(struct node) == 40, "one for each live block that is not small");
 
 // In pieces that never move: another process may be reading.
 #define PIECE_BITS 16u
@@ -22,18 +23,9 @@ _Static_assert(sizeof(struct node) == 40, "one for each live block");
 
 static struct {
     struct node *piece[PIECES];
-    u32 used;    // nodes; the first is unused
-    u32 free[2]; // lists by `left`: of nodes of set 0, of others
+    u32 used; // nodes; the first is unused
+    u32 free; // list by `left`
 } nodes;
-
-// The nodes of set 0 that were found last, by address: most of those that are looked for are among
-// them. What is found is compared: a free node has no addresses, and a node of set 0 is no other
-// set's later.
-#define FOUND_CELL 6u // log2 of bytes
-#define FOUND_LAST 0x80000u
-#define FOUND_MANY 1024u // nodes; of fewer, all on a way down are in the host's caches
-
-static u32 *found_last; // NULL: none are kept
 
 static struct node *node_at(u32 i)
 {
@@ -48,12 +40,12 @@ static u32 node_rank(u32 i)
 }
 
 // 0: there are too many.
-static u32 node_new(const struct ranges *r, u64 start, u64 end, u64 born, u32 object, u32 who)
+static u32 node_new(u64 start, u64 end, u64 born, u32 object, u32 who)
 {
-    u32 *free = &nodes.free[r->set != 0], i = *free;
+    u32 i = nodes.free;
 
     if (i) {
-        *free = node_at(i)->left;
+        nodes.free = node_at(i)->left;
     } else {
         i = nodes.used;
         if (i >> PIECE_BITS >= PIECES)
@@ -66,62 +58,43 @@ static u32 node_new(const struct ranges *r, u64 start, u64 end, u64 born, u32 ob
     return i;
 }
 
-static void node_free(const struct ranges *r, u32 i)
+static void node_free(u32 i)
 {
-    u32 *free = &nodes.free[r->set != 0];
-
     node_at(i)->end = 0;
-    node_at(i)->left = *free;
-    *free = i;
-}
-
-static u32 *found_at(u64 addr)
-{
-    return &found_last[(addr >> FOUND_CELL ^ addr >> 26) % FOUND_LAST];
-}
-
-static void keep(const struct ranges *r, u32 i, u64 addr)
-{
-    if (found_last && !r->set && nodes.used >= FOUND_MANY)
-        *found_at(addr) = i;
-}
-
-// 0: not known.
-static u32 kept(const struct ranges *r, u64 addr)
-{
-    u32 i = found_last && !r->set && nodes.used >= FOUND_MANY ? *found_at(addr) : 0;
-
-    if (!i || i >= nodes.used || node_at(i)->start > addr || node_at(i)->end <= addr)
-        return 0;
-    return i;
+    node_at(i)->left = nodes.free;
+    nodes.free = i;
 }
 
 // ---- What is gone ----
 
-#define FIRST   8u // log2 of the smallest size
-#define BUCKETS 0x10000u
+// log2 of the sizes of levels: 64 bytes, where most are, 256, 4 KiB, 64 KiB, ...
+#define LEVEL(level) ((level) ? 4 + 4 * (level) : 6)
+#define BUCKETS      0x10000u
+#define GONE_AHEAD   4u // places whose contents are on their way into the host's cache
+
+#define GONE_BITS   48u // of a number
+#define GONE_NUMBER ((1ul << GONE_BITS) - 1)
 
 struct gone {
     u64 start, end, born, died;
-    u32 object, set;
-    u32 next, before; // in its bucket, plus one
-    u32 bucket, who;
+    u64 next : GONE_BITS, set : 16; // next: in its bucket, by the number of those ever added
+    u32 object, who;
 };
 
 const struct ranges_watch *ranges_watch;
 
 static struct {
     struct gone *ring;
-    u32 *bucket;
-    u64 count; // that were ever added; the next one's place
-    u64 last;  // time of the last one
+    u64 *bucket; // the last one's number; an old one's place is another's now
+    u64 count;   // that were ever added
+    u64 last;    // time of the last one
 } gone;
 
 static u32 level_of(u64 bytes)
 {
     u32 level = 0;
 
-    while (level + 1 < RANGES_LEVELS && bytes > 1ul << (FIRST + 4 * level))
+    while (level + 1 < RANGES_LEVELS && bytes > 1ul << LEVEL(level))
         level++;
     return level;
 }
@@ -133,44 +106,37 @@ static u32 bucket_of(u64 cell, u32 level)
 
 static u64 cell_of(u64 addr, u32 level)
 {
-    return addr >> (FIRST + 4 * level);
+    return addr >> LEVEL(level);
 }
 
-static void gone_forget(struct gone *g)
+// By its number, from 1 on. NULL: it is forgotten, and so are those before it.
+static struct gone *gone_at(u64 number)
 {
-    if (g->before)
-        gone.ring[g->before - 1].next = g->next;
-    else
-        gone.bucket[g->bucket] = g->next;
-    if (g->next)
-        gone.ring[g->next - 1].before = g->before;
+    return gone.count - number < RANGES_GONE && number ? &gone.ring[number % RANGES_GONE] : NULL;
 }
 
 // A block is there from the call on that makes it: what it replaces is gone since earlier than
 // others that are gone already. It is called later: the new one is found instead.
 static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end, u64 now)
 {
-    u32 place = (u32)(gone.count % RANGES_GONE), level = level_of(end - start);
-    struct gone *g = &gone.ring[place];
-    u64 died = now > gone.last ? now : gone.last;
+    u32 level = level_of(end - start);
+    u64 died = now > gone.last ? now : gone.last, number = gone.count + 1, *bucket;
+    struct gone *g = &gone.ring[number % RANGES_GONE];
 
     if (r->forgets)
         return;
-    if (gone.count++ >= RANGES_GONE) {
-        gone_forget(g);
-        if (!g->set && ranges_watch)
-            ranges_watch->forgotten(g->start, g->end, g->born, g->who);
-    }
-    *g = (struct gone){ start, end, n->born, died, n->object, r->set, 0, 0, 0, n->who };
+    if (number > RANGES_GONE && !g->set && ranges_watch)
+        ranges_watch->forgotten(g->start, g->end, g->born, g->who);
+    gone.count = number;
+    __builtin_prefetch(&gone.ring[(number + GONE_AHEAD) % RANGES_GONE], 1);
+    bucket = &gone.bucket[bucket_of(cell_of(start, level), level)];
+    *g = (struct gone){ start, end, n->born, died, 0, (u16)r->set, n->object, n->who };
+    g->next = *bucket & GONE_NUMBER;
     if (start != n->start)
         g->who |= RANGES_PART;
     if (!r->set && ranges_watch)
         ranges_watch->gone(n->object, end - start, !(g->who & RANGES_PART));
-    g->bucket = bucket_of(cell_of(start, level), level);
-    g->next = gone.bucket[g->bucket];
-    if (g->next)
-        gone.ring[g->next - 1].before = place + 1;
-    gone.bucket[g->bucket] = place + 1;
+    *bucket = number;
     r->last[level] = gone.last = died;
 }
 
@@ -178,12 +144,9 @@ static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end,
 // not.
 static struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, u64 at)
 {
-    u32 steps = 0;
+    struct gone *g = gone_at(gone.bucket[bucket]);
 
-    for (u32 i = gone.bucket[bucket]; i && i <= RANGES_GONE && steps < RANGES_GONE;
-         i = gone.ring[i - 1].next, steps++) {
-        struct gone *g = &gone.ring[i - 1];
-
+    for (u32 steps = 0; g && steps < RANGES_GONE; g = gone_at(g->next), steps++) {
         if (g->died <= at)
             break;
         if (g->set == r->set && addr >= g->start && addr < g->end && g->born <= at)
@@ -247,10 +210,8 @@ static void merge(u32 a, u32 b, u32 *to)
 // The last one that starts at or below addr.
 static u32 below(const struct ranges *r, u64 addr)
 {
-    u32 found = kept(r, addr), steps = 0;
+    u32 found = 0, steps = 0;
 
-    if (found)
-        return found;
     for (u32 t = r->root; t && t < nodes.used && steps < STEPS; steps++) {
         if (node_at(t)->start <= addr) {
             found = t;
@@ -259,8 +220,6 @@ static u32 below(const struct ranges *r, u64 addr)
             t = node_at(t)->left;
         }
     }
-    if (found && node_at(found)->end > addr)
-        keep(r, found, addr);
     return found;
 }
 
@@ -285,7 +244,7 @@ static void drop(struct ranges *r, u32 t, u64 end, u64 now)
             continue;
         }
         gone_add(r, n, n->start, n->end < end ? n->end : end, now);
-        node_free(r, t);
+        node_free(t);
         t = right;
     }
 }
@@ -310,7 +269,7 @@ static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 
         say_cut(r, n);
         gone_add(r, n, start, n->end < end ? n->end : end, now);
         if (n->end > end)
-            merge(node_new(r, end, n->end, n->born, n->object, n->who | RANGES_PART), *after,
+            merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after,
                   after);
         n->end = start;
     }
@@ -318,7 +277,7 @@ static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 
     n = last ? node_at(last) : NULL;
     if (n && n->end > end) {
         say_cut(r, n);
-        merge(node_new(r, end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
+        merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
     }
     drop(r, middle, end, now);
 }
@@ -329,11 +288,7 @@ void ranges_init(void)
     nodes.used = 1;
     gone.ring = heap_pages(RANGES_GONE * sizeof(*gone.ring));
     gone.bucket = heap_pages(BUCKETS * sizeof(*gone.bucket));
-}
-
-void ranges_remember(void)
-{
-    found_last = heap_pages(FOUND_LAST * sizeof(*found_last));
+    granules_init();
 }
 
 // The usual cases: nothing is at the new range; a whole range is cleared.
@@ -345,8 +300,6 @@ static bool insert(struct ranges *r, u32 i)
     u64 start = node_at(i)->start, end = node_at(i)->end;
     u32 *at = &r->root, *place = NULL, before = 0, below_it;
 
-    if (kept(r, start) || kept(r, end - 1))
-        return false;
     for (u32 rank = node_rank(i); *at;) {
         u32 t = *at;
 
@@ -366,7 +319,6 @@ static bool insert(struct ranges *r, u32 i)
     below_it = *place;
     *place = i;
     split(below_it, start, &node_at(i)->left, &node_at(i)->right);
-    keep(r, i, start);
     return true;
 }
 
@@ -381,51 +333,163 @@ static bool take_whole(struct ranges *r, u64 start, u64 end, u64 now)
         at = node_at(*at)->start < start ? &node_at(*at)->right : &node_at(*at)->left;
     merge(n->left, n->right, at);
     gone_add(r, n, start, end, now);
-    node_free(r, i);
+    node_free(i);
     return true;
 }
 
+// ---- Small ranges ----
+
+// Whether the treap has something in [start, end).
+static bool treap_has(const struct ranges *r, u64 start, u64 end)
+{
+    u32 i = below(r, end - 1);
+
+    return i && node_at(i)->end > start;
+}
+
+// Whether the treap has nothing in the page of addr. One answer serves until another range comes.
+static bool is_alone(const struct ranges *r, u64 addr)
+{
+    u64 page = addr & -(u64)PAGE_SIZE;
+
+    if (granules_alone(addr))
+        return true;
+    if (treap_has(r, page, page + PAGE_SIZE))
+        return false;
+    granules_are_alone(addr);
+    return true;
+}
+
+// Whether the treap has something in [start, end), which is not empty.
+static bool others_at(const struct ranges *r, u64 start, u64 end)
+{
+    if (r->granules && end - start <= PAGE_SIZE && is_alone(r, start) && is_alone(r, end - 1))
+        return false;
+    return treap_has(r, start, end);
+}
+
+// Into the treap.
+static void put_other(struct ranges *r, u64 start, u64 end, u64 born, u32 object, u32 who)
+{
+    u32 before, after, i = node_new(start, end, born, object, who);
+
+    if (r->granules)
+        granules_other(start, end);
+    if (i && insert(r, i))
+        return;
+    cut(r, start, end, born, &before, &after);
+    merge(before, i, &before);
+    merge(before, after, &r->root);
+}
+
+static void clear_others(struct ranges *r, u64 start, u64 end, u64 now)
+{
+    u32 before, after;
+
+    if (!others_at(r, start, end) || take_whole(r, start, end, now))
+        return;
+    cut(r, start, end, now, &before, &after);
+    merge(before, after, &r->root);
+}
+
+static void put_piece(struct ranges *r, const struct node *of, u64 start, u64 end)
+{
+    u32 who = start != of->start ? of->who | RANGES_PART : of->who;
+
+    if (start < end && !granules_put(start, end, of->born, of->object, who))
+        put_other(r, start, end, of->born, of->object, who);
+}
+
+// Takes the small ones out of [start, end).
+static void cut_small(struct ranges *r, u64 start, u64 end, u64 now)
+{
+    struct granules_range *g;
+
+    for (u64 at = start; at < end && (g = granules_first(at, end));) {
+        struct node n = { .start = granules_start(g),
+                          .end = granules_end(g),
+                          .born = g->born,
+                          .object = g->object,
+                          .who = g->who };
+        u64 from = n.start < start ? start : n.start, to = n.end < end ? n.end : end;
+
+        granules_remove(g);
+        if (from != n.start || to != n.end)
+            say_cut(r, &n);
+        gone_add(r, &n, from, to, now);
+        put_piece(r, &n, n.start, from);
+        put_piece(r, &n, to, n.end);
+        at = to;
+    }
+}
+
+// ---- Changes ----
+
 void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 who)
 {
-    u32 before, after, i;
-
     if (start >= end)
         return;
     if (!r->forgets)
         pages_changed(start, end, now);
     if ((end - 1) / RANGES_LINE - start / RANGES_LINE >= RANGES_LINES)
         who |= RANGES_LARGE;
-    i = node_new(r, start, end, now, object, who);
-    if (i && insert(r, i))
-        return;
-    cut(r, start, end, now, &before, &after);
-    merge(before, i, &before);
-    merge(before, after, &r->root);
+    if (r->granules)
+        cut_small(r, start, end, now);
+    if (r->granules && end - start <= GRANULES_MOST) {
+        clear_others(r, start, end, now);
+        if (granules_put(start, end, now, object, who))
+            return;
+    }
+    put_other(r, start, end, now, object, who);
 }
 
 void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now)
 {
-    u32 before, after;
-
     if (start >= end)
         return;
     if (!r->forgets)
         pages_changed(start, end, now);
-    if (take_whole(r, start, end, now))
-        return;
-    cut(r, start, end, now, &before, &after);
-    merge(before, after, &r->root);
+    if (r->granules)
+        cut_small(r, start, end, now);
+    clear_others(r, start, end, now);
+}
+
+// ---- Look-ups ----
+
+// What is at addr at present.
+struct here {
+    u64 start, end, born;
+    u32 object, *who;
+};
+
+static bool look(const struct ranges *r, u64 addr, struct here *h)
+{
+    struct granules_range *g = r->granules ? granules_find(addr) : NULL;
+    struct node *n;
+    u32 i;
+
+    if (g) {
+        *h = (struct here){ granules_start(g), granules_end(g), g->born, g->object, &g->who };
+        return true;
+    }
+    if (r->granules && (granules_has(addr) ? is_alone(r, addr) : granules_alone(addr)))
+        return false;
+    i = below(r, addr);
+    n = node_at(i);
+    if (!i || n->end <= addr)
+        return false;
+    *h = (struct here){ n->start, n->end, n->born, n->object, &n->who };
+    return true;
 }
 
 bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out)
 {
-    u32 t = below(r, addr);
-    const struct node *n = node_at(t);
+    struct here h;
 
-    if (!t || n->end <= addr)
+    if (!look(r, addr, &h))
         return false;
-    *out = (struct ranges_range){ n->start, n->end, n->born, n->object,
-                                  n->who & (RANGES_NOBODY | RANGES_PART) };
+    *out = (struct ranges_range){ h.start, h.end, h.born, h.object,
+                                  *h.who & (RANGES_NOBODY | RANGES_PART) };
     return true;
 }
 
@@ -448,8 +512,13 @@ bool ranges_next(const struct ranges *r, u64 addr, struct ranges_range *out)
 
 void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span)
 {
+    struct granules_range *g = r->granules ? granules_find(addr) : NULL;
     u32 steps = 0;
 
+    if (g) {
+        ranges_narrow(span, granules_start(g), granules_end(g));
+        return;
+    }
     for (u32 t = r->root; t && t < nodes.used && steps < STEPS; steps++) {
         const struct node *n = node_at(t);
 
@@ -458,12 +527,16 @@ void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span)
             t = n->left;
         } else if (n->end > addr) {
             ranges_narrow(span, n->start, n->end);
-            t = n->right;
+            return;
         } else {
             ranges_narrow(span, n->end, ~0ul);
             t = n->right;
         }
     }
+    if (r->granules && granules_has(addr)) // a page with small ones
+        ranges_narrow(span, addr, addr + 1);
+    else if (r->granules)
+        ranges_narrow(span, addr & -(u64)PAGE_SIZE, (addr | (PAGE_SIZE - 1)) + 1);
 }
 
 static u32 found(struct found *out, u32 object, u64 start, u64 end, u64 born, u32 *who)
@@ -474,24 +547,24 @@ static u32 found(struct found *out, u32 object, u64 start, u64 end, u64 born, u3
     return object;
 }
 
-static u32 found_node(struct found *out, struct node *n)
+static u32 found_here(struct found *out, const struct here *h)
 {
-    return found(out, n->object, n->start, n->end, n->born, &n->who);
+    return found(out, h->object, h->start, h->end, h->born, h->who);
 }
 
 u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, struct found *out)
 {
-    u32 i = below(r, addr);
-    struct node *n = i && node_at(i)->end > addr ? node_at(i) : NULL;
+    struct here h;
+    bool is_here = look(r, addr, &h);
     struct gone *g;
 
-    if (n && n->born <= at)
-        return found_node(out, n);
+    if (is_here && h.born <= at)
+        return found_here(out, &h);
     g = gone_find(r, addr, at);
     if (g)
         return found(out, g->object, g->start, g->end, g->born, &g->who);
-    if (n && (n->who & RANGES_NOBODY) != who)
-        return found_node(out, n);
+    if (is_here && (*h.who & RANGES_NOBODY) != who)
+        return found_here(out, &h);
     if (out)
         *out = (struct found){ .start = FOUND_UNKNOWN };
     return 0;

@@ -3,10 +3,10 @@
 // a number that grows with each change. What was replaced or cleared is remembered for a while
 // (RANGES_GONE changes), for references that are simulated later than they were made.
 //
-// A treap of 40 bytes for each live range, and a ring of those that are gone, found by hash tables
-// for sizes of powers of 16. No locks: the caller has one. Links are numbers below the number of
-// nodes, and a look-up takes a bounded number of steps: a reader in another process may meet what
-// its owner, killed meanwhile, has left half done.
+// A treap of 40 bytes for each live range, but for small ones of one set (granules.h), and a ring
+// of those that are gone, found by hash tables for sizes of powers of 16. No locks: the caller has
+// one. Links are numbers below the number of nodes, and a look-up takes a bounded number of steps:
+// a reader in another process may meet what its owner, killed meanwhile, has left half done.
 #ifndef QUERN_ENGINE_RANGES_H
 #define QUERN_ENGINE_RANGES_H
 
@@ -34,13 +34,14 @@ struct ranges_range {
     u32 object, who; // without the bits of lines, and RANGES_LARGE
 };
 
-#define RANGES_LEVELS 13u // of what is gone, by size: up to 256 bytes, 4 KiB, 64 KiB, ...
+#define RANGES_LEVELS 14u // of what is gone, by size: up to 64 bytes, 256, 4 KiB, 64 KiB, ...
 
 // Zero: empty.
 struct ranges {
     u32 root;
     u32 set;                 // a number of its own, from 0 on
     bool forgets;            // asked about the present only
+    bool granules;           // small ones are in granules.c: of one set only
     u64 last[RANGES_LEVELS]; // when one of each size was gone last
 };
 
@@ -59,18 +60,16 @@ static inline void ranges_narrow(struct ranges_span *s, u64 start, u64 end)
 
 // Once, before all others.
 void ranges_init(void);
-// After it: look-ups begin with what was found last. No answer depends on it.
-void ranges_remember(void);
 // [start, end) is this object from `now` on, and nothing else; no object from then on. `who` made
 // it: a number of a thread, or RANGES_NOBODY; with RANGES_PART if that is so.
 void ranges_put(struct ranges *r, u64 start, u64 end, u32 object, u64 now, u32 who);
 void ranges_clear(struct ranges *r, u64 start, u64 end, u64 now);
 // The range at addr at present. False: there is none.
 bool ranges_now(const struct ranges *r, u64 addr, struct ranges_range *out);
-// The first range that ends behind addr. False: there is none.
+// The first range that ends behind addr. False: there is none. Not with granules.
 bool ranges_next(const struct ranges *r, u64 addr, struct ranges_range *out);
 // Makes the span smaller: addresses around addr that are in the same range at present, or in none.
-// @signal-safe
+// With granules it may be less than all of these, if addr is in none. @signal-safe
 void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span);
 // The object at addr at a time of the thread `who`. If there was none then: the present one, if
 // another thread has made it, because a thread's time says little about others. 0: none. out: may

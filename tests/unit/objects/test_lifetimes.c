@@ -18,7 +18,7 @@
 static struct spool_header header;
 struct spool_header *spool = &header;
 
-static struct ranges blocks;
+static struct ranges blocks = { .granules = true };
 static u64 now;
 
 static struct spool_data_object *object(u32 i)

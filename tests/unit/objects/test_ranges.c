@@ -69,19 +69,15 @@ static void every_time(void **state)
     }
 }
 
-// As every_time(), of set 0, of which what was found last is kept; another set gets and gives nodes
-// meanwhile, and has other objects at the same addresses.
-static void remembered(void **state)
+// As every_time(), with small ones by their granules: several in one, and some that are not small.
+// Another set has other objects at the same addresses.
+static void by_granules(void **state)
 {
-    static const u64 units[] = { 1, 48, 4096 };
-    static struct ranges r, other = { .set = 24, .forgets = true };
-    static struct ranges many = { .set = 25, .forgets = true };
+    static const u64 units[] = { 1, 5, 16, 48, 100, 1000, 4096, 5000 };
+    static struct ranges r = { .granules = true }, other = { .set = 24, .forgets = true };
 
     (void)state;
     base += 2000;
-    ranges_remember();
-    for (u64 i = 0; i < 1024; i++) // of fewer ranges in all none are kept
-        ranges_put(&many, i, i + 1, 1, 0, 7);
     for (u32 u = 0; u < ARRAY_SIZE(units); u++) {
         ranges_clear(&r, 0, 1ul << 40, base);
         memset(at_time[0], 0, sizeof(at_time[0]));
@@ -95,9 +91,75 @@ static void remembered(void **state)
             agree(&r, units[u], now);
             if (now % 40 == 0)
                 agree(&r, units[u], now - below(40));
+            if (now % 500 == 0) // of many pages, above all others
+                ranges_put(&r, 1ul << 32, 3ul << 32, 5, base + now, 7);
         }
         base += TIMES + 1;
     }
+    assert_int_equal(ranges_find(&r, 1ul << 33, base, 7, NULL), 5);
+    ranges_put(&r, 0, 1ul << 46, 6, base, 7);
+    for (u64 addr = 0; addr < 1ul << 46; addr += 1ul << 28)
+        assert_int_equal(ranges_find(&r, addr + below(1000), base, 7, NULL), 6);
+    ranges_clear(&r, 0, 1ul << 46, base);
+}
+
+// Small ones live where they are put, with what others are told of them; a span is at least the
+// address, and no more than what is the same.
+static void small(void **state)
+{
+    static struct ranges r = { .granules = true };
+    struct ranges_range in;
+    struct ranges_span span = { 0, ~0ul };
+    struct found found;
+    const u64 at = 0x555500000ff0;
+
+    (void)state;
+    base += 10;
+    ranges_put(&r, at, at + 64, 7, base, 3); // across two pages
+    assert_true(ranges_now(&r, at + 63, &in));
+    assert_int_equal(in.start, at);
+    assert_int_equal(in.end, at + 64);
+    assert_int_equal(in.born, base);
+    assert_int_equal(in.object, 7);
+    assert_int_equal(in.who, 3);
+    assert_false(ranges_now(&r, at + 64, &in));
+    assert_false(ranges_now(&r, at - 1, &in));
+    ranges_span(&r, at + 20, &span);
+    assert_int_equal(span.start, at);
+    assert_int_equal(span.end, at + 64);
+    span = (struct ranges_span){ 0, ~0ul };
+    ranges_span(&r, at + 100, &span);
+    assert_in_range(span.start, at + 64, at + 100);
+    assert_true(span.end > at + 100);
+    ranges_put(&r, at + 16, at + 32, 8, base + 1, 4);
+    assert_int_equal(ranges_find(&r, at, base + 1, 3, &found), 7);
+    assert_int_equal(found.start, at);
+    assert_int_equal(found.end, at + 16);
+    assert_int_equal(ranges_find(&r, at + 40, base + 1, 3, &found), 7);
+    assert_int_equal(found.start, FOUND_UNKNOWN);
+    assert_int_equal(ranges_find(&r, at + 20, base, 3, &found), 7); // as of then
+    assert_int_equal(found.start, FOUND_UNKNOWN);
+    assert_int_equal(ranges_find(&r, at + 20, base + 1, 3, &found), 8);
+    assert_int_equal(found.start, at + 16);
+    // at the granule of another one; that goes, and its memory is found in the treap no less
+    ranges_put(&r, at + 70, at + 75, 9, base + 2, 3);
+    ranges_put(&r, at + 75, at + 79, 10, base + 2, 3);
+    assert_int_equal(ranges_find(&r, at + 74, base + 2, 3, NULL), 9);
+    assert_int_equal(ranges_find(&r, at + 75, base + 2, 3, NULL), 10);
+    ranges_clear(&r, at + 70, at + 75, base + 3);
+    assert_int_equal(ranges_find(&r, at + 74, base + 3, 3, NULL), 0);
+    assert_int_equal(ranges_find(&r, at + 75, base + 3, 3, NULL), 10);
+    // within a large one
+    ranges_put(&r, at & -4096ul, at + 0x4000, 11, base + 4, 3);
+    ranges_put(&r, at + 0x1000, at + 0x1040, 12, base + 5, 3);
+    assert_int_equal(ranges_find(&r, at + 75, base + 5, 3, NULL), 11);
+    assert_int_equal(ranges_find(&r, at + 0x103f, base + 5, 3, NULL), 12);
+    assert_int_equal(ranges_find(&r, at + 0x1040, base + 5, 3, &found), 11);
+    assert_int_equal(found.start, FOUND_UNKNOWN);
+    assert_int_equal(found.end, at + 0x4000);
+    ranges_clear(&r, 0, 1ul << 47, base + 6);
+    assert_false(ranges_now(&r, at + 0x103f, &in));
+    assert_false(ranges_now(&r, at + 0x2000, &in));
 }
 
 // The present range, and the gap, around an address.
@@ -211,7 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_time), cmocka_unit_test(of_others),  cmocka_unit_test(cut),
-        cmocka_unit_test(spans),      cmocka_unit_test(remembered),
+        cmocka_unit_test(spans),      cmocka_unit_test(by_granules), cmocka_unit_test(small),
         cmocka_unit_test(forgotten), // last: it forgets the others' past
     };
 
