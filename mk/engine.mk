@@ -324,7 +324,7 @@ ENGINE_UNIT_OBJS_objects/lineuse := objects/lineuse $(ENGINE_UNIT_OBJS_base/heap
 ENGINE_UNIT_OBJS_objects/sharing := objects/sharing $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/lifetimes := objects/lifetimes objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/many := objects/many objects/objtable objects/walks objects/cells objects/pages \
-    $(ENGINE_UNIT_OBJS_base/heap)
+    objects/granules $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/pools := objects/pools objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/pages := objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/ranges := objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)

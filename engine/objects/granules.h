@@ -98,6 +98,24 @@ static inline struct granules_range *granules_find(u64 addr)
     return g && addr - granules_start(g) < g->place >> GRANULES_BITS ? g : NULL;
 }
 
+// Begins to load what granules_find() needs: the granule, then, when that is there, its range.
+static inline void granules_ahead(u64 addr)
+{
+    const struct granules_page *p = granules_page(addr);
+
+    if (p && p->array && p->array < granules.arrays_used)
+        __builtin_prefetch(
+            &granules_array(p->array)[addr / (1u << GRANULES_SHIFT) % GRANULES_IN_PAGE]);
+}
+
+static inline void granules_ahead_range(u64 addr)
+{
+    u32 i = granules_number(granules_page(addr), addr);
+
+    if (i)
+        __builtin_prefetch(granules_at(i), 1);
+}
+
 // Whether a range is in the page of addr. @signal-safe
 static inline bool granules_has(u64 addr)
 {

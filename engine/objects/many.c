@@ -11,6 +11,7 @@
 #include "engine/callgraph/frames.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
+#include "engine/objects/granules.h"
 #include "engine/objects/lifetimes.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
@@ -204,28 +205,56 @@ static u32 add_walk(const struct thread *t, struct many_ref *r, const struct man
     return n;
 }
 
-// Misses whose page is in one object, and whose pair and cell are kept: the first, and what follows
-// it in the same walk. Returns how many were counted, 0: it is none.
+// Where a miss is, if that takes no search: in a page that is in one object, or in a small block.
+struct place {
+    const struct pages_entry *page; // NULL: it is in a small block
+    u64 from;
+    u32 object;
+    struct found found; // of a small block
+};
+
+static inline bool place_of(u64 addr, u64 at, struct place *p)
+{
+    struct granules_range *g;
+
+    p->page = pages_of(addr, at);
+    if (p->page) {
+        p->object = p->page->object;
+        p->from = p->page->from;
+        return pages_seen(p->page, addr);
+    }
+    g = granules_find(addr);
+    if (!g || g->born > at || g->who & (RANGES_PART | RANGES_LARGE))
+        return false;
+    p->object = g->object;
+    p->from = granules_start(g);
+    p->found =
+        (struct found){ g->object, p->from, granules_end(g), g->born, &g->who, false };
+    return true;
+}
+
+// Misses in such places whose pair and cell are kept: the first, and what follows it in the same
+// walk. Returns how many were counted, 0: it is none.
 static inline u32 add_known(const struct thread *t, struct many_ref *r, const struct many_ref *end,
                             u64 at, u32 line_shift)
 {
-    const struct pages_entry *e = pages_of(r->addr, at);
     struct spool_data_count *c;
     struct objtable_pair *p;
+    struct place place;
     u32 ll = r->how, n;
     u64 offset;
 
-    if (!e || !pages_seen(e, r->addr))
+    if (!place_of(r->addr, at, &place))
         return 0;
-    p = objtable_pair(r->counter, e->object);
-    if (!objtable_is_pair(p, r->counter, e->object) || !p->walk)
+    p = objtable_pair(r->counter, place.object);
+    if (!objtable_is_pair(p, r->counter, place.object) || !p->walk)
         return 0;
-    offset = r->addr - e->from;
-    if (p->cell.has &&
-        (e->from > r->addr || !p->cell.counter || p->cell.key != cells_key(p->cell.large, offset)))
+    offset = r->addr - place.from;
+    if (p->cell.has && (place.from > r->addr || !p->cell.counter ||
+                        p->cell.key != cells_key(p->cell.large, offset)))
         return 0;
-    if (r + 1 < end && r[1].counter == r->counter) {
-        n = add_walk(t, r, end, at, e, p, line_shift);
+    if (place.page && r + 1 < end && r[1].counter == r->counter) {
+        n = add_walk(t, r, end, at, place.page, p, line_shift);
         if (n)
             return n;
     }
@@ -233,6 +262,8 @@ static inline u32 add_known(const struct thread *t, struct many_ref *r, const st
     c = objtable_count_at((p->count - 1) % SPOOL_DATA_COUNTS_MAX);
     c->l1++;
     c->ll += ll;
+    if (!place.page)
+        lifetimes_missed(&place.found, r->addr);
     c = objtable_count_at((p->walk - 1) % SPOOL_DATA_COUNTS_MAX);
     if (!walks_step_again(t, c, r->addr, line_shift))
         walks_step(t, c, r->addr);
@@ -274,8 +305,11 @@ static u64 count(const struct thread *t, struct many_ref *r, struct many_ref *en
 
     for (; r < end; r += n) {
         n = 1;
-        if (r + AHEAD < end)
+        if (r + AHEAD < end) {
             pages_ahead(r[AHEAD].addr);
+            granules_ahead(r[AHEAD].addr);
+            granules_ahead_range(r[AHEAD / 2].addr);
+        }
         if (r->counter == MANY_TIME) {
             at = r->addr;
         } else if (r->how != MANY_DONE) {

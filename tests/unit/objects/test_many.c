@@ -16,6 +16,7 @@
 #include "engine/callgraph/frames.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
+#include "engine/objects/granules.h"
 #include "engine/objects/lifetimes.h"
 #include "engine/objects/many.h"
 #include "engine/objects/objects.h"
@@ -26,7 +27,8 @@
 #include "engine/spool/spooler.h"
 
 #define REFS     200000u
-#define COUNTERS 40u
+#define COUNTERS 48u
+#define SMALL    40u // counters from here on refer to small blocks
 #define MEGA     0x100000ul
 
 static struct spool_header header;
@@ -54,9 +56,13 @@ struct spool_edge *frames_edge(const struct spool_frame *f)
 }
 
 // Objects 1 and 2 have a megabyte each, 3 has 8 KB; of a fourth piece that belongs to nothing. What
-// is at the fifth is 1 again until time 5, 4 from then on.
-static const u64 starts[5] = { 0x10000000, 0x20000000, 0x30000800, 0x40000000, 0x50000000 };
-static const u64 sizes[5] = { MEGA, MEGA, 8192, MEGA, MEGA };
+// is at the fifth is 1 again until time 5, 4 from then on. The sixth has small blocks of 2 and 3
+// with gaps between them, every second one since time 7.
+#define PIECES 6u
+static const u64 starts[PIECES] = { 0x10000000, 0x20000000, 0x30000800,
+                                    0x40000000, 0x50000000, 0x60000000 };
+static const u64 sizes[PIECES] = { MEGA, MEGA, 8192, MEGA, MEGA, 0x10000 };
+#define BLOCK 96u // bytes from one to the next
 
 bool objects_is_data(u32 counter, bool *write)
 {
@@ -66,7 +72,7 @@ bool objects_is_data(u32 counter, bool *write)
 
 static u32 piece_of(u64 addr)
 {
-    for (u32 i = 0; i < 5; i++)
+    for (u32 i = 0; i < PIECES; i++)
         if (addr - starts[i] < sizes[i])
             return i;
     fail();
@@ -74,6 +80,23 @@ static u32 piece_of(u64 addr)
 }
 
 static u64 now;
+static u64 lines_missed; // which, and in which order
+
+static bool find_small(u64 at, struct cells_miss *miss, struct found *found)
+{
+    struct granules_range *g = granules_find(miss->addr);
+    bool is = g && g->born <= at;
+
+    *found = (struct found){ .start = FOUND_UNKNOWN };
+    if (is)
+        *found = (struct found){
+            g->object, g->who & RANGES_PART ? FOUND_UNKNOWN : granules_start(g), granules_end(g),
+            g->born, &g->who, false
+        };
+    miss->object = found->object;
+    miss->start = found->start;
+    return is;
+}
 
 bool objects_find(const struct thread *of, u64 at, struct cells_miss *miss, struct found *found)
 {
@@ -81,6 +104,8 @@ bool objects_find(const struct thread *of, u64 at, struct cells_miss *miss, stru
     u64 start = starts[piece];
 
     assert_ptr_equal(of, t);
+    if (piece == 5)
+        return find_small(at, miss, found);
     *found = (struct found){ .object = piece < 3    ? piece + 1
                                        : piece == 3 ? 0
                                        : at < 5     ? 1
@@ -95,8 +120,11 @@ bool objects_find(const struct thread *of, u64 at, struct cells_miss *miss, stru
 
 void lifetimes_missed(const struct found *block, u64 addr)
 {
-    (void)block, (void)addr;
-    fail();
+    assert_non_null(block->who);
+    assert_in_range(addr, block->start == FOUND_UNKNOWN ? 0 : block->start, block->end - 1);
+    *block->who += 1u << RANGES_LINES_BIT;
+    lines_missed = (lines_missed ^ addr ^ block->born << 50 ^ (u64)block->object << 40) *
+                   0x9e3779b97f4a7c15ul;
 }
 
 static void variable(u64 size)
@@ -104,6 +132,19 @@ static void variable(u64 size)
     struct spool_data_object o = { .kind = SPOOL_DATA_STATIC, .start = size, .size = size };
 
     objtable_get(&o, "v");
+}
+
+// Some are pieces, or have no bits of lines.
+static void make_small(void)
+{
+    granules = (struct granules){ 0 };
+    granules_init();
+    for (u32 i = 0; i < sizes[5] / BLOCK; i++)
+        assert_true(granules_put(starts[5] + i * BLOCK, starts[5] + i * BLOCK + BLOCK - 16,
+                                 i % 2 * 7, 2 + i % 3 / 2,
+                                 i % 7 == 0   ? RANGES_PART
+                                 : i % 7 == 1 ? RANGES_LARGE
+                                              : 0));
 }
 
 static void begin(void)
@@ -115,8 +156,9 @@ static void begin(void)
         assert_ptr_not_equal(t, MAP_FAILED);
         t->self = t;
     }
-    now = 0;
+    now = lines_missed = 0;
     pages = (struct pages){ 0 };
+    make_small();
     objtable_init();
     objtable_thread_init(t);
     pages_init();
@@ -135,12 +177,17 @@ static void begin(void)
 static void count_at_once(u64 addr, u32 counter, u32 ll, u64 at)
 {
     struct cells_miss miss = { .addr = addr, .counter = counter, .ll = (u8)ll };
+    struct spool_data_count *walk;
     struct found found;
+    bool block;
 
     if (!objects_is_data(counter, &miss.write))
         return;
-    objects_find(t, at, &miss, &found);
-    walks_step(t, objtable_walk(objtable_count(counter, miss.object, 0, ll)), addr);
+    block = objects_find(t, at, &miss, &found);
+    walk = objtable_walk(objtable_count(counter, miss.object, 0, ll));
+    if (block)
+        lifetimes_missed(&found, addr);
+    walks_step(t, walk, addr);
     cells_count(&miss);
 }
 
@@ -148,7 +195,7 @@ static void count_at_once(u64 addr, u32 counter, u32 ll, u64 at)
 static u64 next_of(u32 counter, u64 *at)
 {
     static const u64 strides[8] = { 64, -64ul, 5600, 8, 0, 128, 4096, -2400ul };
-    u32 piece = counter % 5;
+    u32 piece = counter < SMALL ? counter % 5 : 5;
     u64 size = sizes[piece];
 
     if (counter % 11 == 3 || rand() % 64 == 0)
@@ -193,7 +240,7 @@ static void refer_to_all(bool wait)
 
 static void as_at_once(void **state)
 {
-    u64 n, m;
+    u64 n, m, lines;
     u8 *c, *f;
 
     (void)state;
@@ -201,7 +248,8 @@ static void as_at_once(void **state)
     refer_to_all(false);
     n = header.data.counts_used * sizeof(struct spool_data_count);
     m = header.data.cells_used * sizeof(struct spool_data_cell);
-    assert_true(n && m);
+    lines = lines_missed;
+    assert_true(n && m && lines);
     c = malloc(n);
     f = malloc(m);
     memcpy(c, counts, n);
@@ -212,6 +260,7 @@ static void as_at_once(void **state)
     assert_int_equal(header.data.cells_used * sizeof(struct spool_data_cell), m);
     assert_memory_equal(counts, c, n);
     assert_memory_equal(cells, f, m);
+    assert_int_equal(lines_missed, lines);
     free(c);
     free(f);
 }
