@@ -13,11 +13,13 @@
 #include "engine/objects/walks.h"
 #include "engine/spool/spooler.h"
 
-#define INDEX 0x200000u // twice as many as cells
+#define INDEX          0x200000u // twice as many as cells: at most
+#define INDEX_AT_FIRST 0x1000u
 // Misses between two looks whether its words are all noted: a look may take as long as ten misses.
 #define FULL_AGAIN 256u
 
-static u32 *index_of; // of cells, plus one
+static u32 *index_of; // of cells, plus one: as many places as it needs, as objtable.c
+static u32 index_size, index_room;
 
 static const struct spool_data_object *object_at(u32 object)
 {
@@ -32,6 +34,8 @@ static struct spool_data_cell *cell_at(u32 i)
 void cells_init(void)
 {
     index_of = heap_pages(INDEX * sizeof(*index_of));
+    index_size = spool->flags & SPOOL_F_NO_HINTS ? INDEX : INDEX_AT_FIRST;
+    index_room = index_size / 2;
 }
 
 static bool has_cells(const struct spool_data_object *o)
@@ -65,7 +69,7 @@ static u32 place_of(u32 counter, u32 object, u64 key)
 {
     u64 h = (((u64)counter << 32 | object) ^ key << 13) * 0x9e3779b97f4a7c15ul;
 
-    return (u32)((h ^ h >> 29) * 0xbf58476d1ce4e5b9ul >> 40) & (INDEX - 1);
+    return (u32)((h ^ h >> 29) * 0xbf58476d1ce4e5b9ul >> 40) & (index_size - 1);
 }
 
 static struct spool_data_cell *append(u32 counter, u32 object, u64 offset)
@@ -82,12 +86,36 @@ static struct spool_data_cell *append(u32 counter, u32 object, u64 offset)
     return c;
 }
 
+// As counts_grow() of objtable.c.
+static __attribute__((noinline)) void index_grow(void)
+{
+    u64 used = spool->data.cells_used;
+
+    while (index_size < INDEX && used > index_size / 4)
+        index_size *= 2;
+    memset(index_of, 0, index_size * sizeof(*index_of));
+    for (u32 i = 0; i < used && i < SPOOL_DATA_CELLS_MAX; i++) {
+        const struct spool_data_cell *c = cell_at(i);
+        u32 place = place_of(c->counter, c->object, key_of_cell(c));
+
+        if (!c->counter)
+            continue; // the program has written there
+        while (index_of[place])
+            place = (place + 1) & (index_size - 1);
+        index_of[place] = i + 1;
+    }
+    __atomic_store_n(&index_room, index_size == INDEX ? ~0u : index_size / 2, __ATOMIC_RELEASE);
+}
+
 u32 cells_find(const struct cells_at *at)
 {
-    u32 place = place_of(at->counter, at->object, at->key);
     struct spool_data_cell *c;
+    u32 place;
 
-    for (u32 i = 0; index_of[place]; i++, place = (place + 1) & (INDEX - 1)) {
+    if (UNLIKELY(spool->data.cells_used > index_room))
+        index_grow();
+    place = place_of(at->counter, at->object, at->key);
+    for (u32 i = 0; index_of[place]; i++, place = (place + 1) & (index_size - 1)) {
         c = cell_at((index_of[place] - 1) % SPOOL_DATA_CELLS_MAX);
         if (c->counter == at->counter && c->object == at->object && key_of_cell(c) == at->key)
             return index_of[place];

@@ -12,7 +12,8 @@
 #include "engine/spool/spooler.h"
 
 #define INDEX     0x80000u  // twice as many as objects
-#define COUNTS    0x200000u // twice as many as counts
+#define COUNTS    0x200000u // twice as many as counts: at most
+#define COUNTS_AT_FIRST 0x1000u
 #define NAMES     0x10000u  // texts that are found again
 #define NAMES_TRY 16u
 
@@ -21,8 +22,9 @@ static struct {
     u64 now;
     u32 threads; // that ever were
     u32 *index;  // of objects, plus one
-    u32 *counts; // their numbers, plus one
-    u32 *names;  // offsets of texts
+    u32 *counts; // their numbers, plus one; the part that is used is a multiple of what is in it,
+    u32 counts_size, counts_room; // so that it fits into the host's caches
+    u32 *names;                   // offsets of texts
 } table;
 
 struct objtable_pair *objtable_pairs;
@@ -215,7 +217,7 @@ static struct spool_data_count *count_at(u32 i)
 
 static u32 count_place(u32 counter, u32 object)
 {
-    return objtable_place(counter, object) & (COUNTS - 1);
+    return objtable_place(counter, object) & (table.counts_size - 1);
 }
 
 // NULL: there is no space.
@@ -231,12 +233,40 @@ static struct spool_data_count *count_append(u32 counter, u32 object)
     return c;
 }
 
+// Twice as many places, or more. Whoever is killed meanwhile leaves it to the next one: it has no
+// more room than before.
+static __attribute__((noinline)) void counts_grow(void)
+{
+    u32 used = spool->data.counts_used, size = table.counts_size, mask;
+
+    while (size < COUNTS && used > size / 4)
+        size *= 2;
+    mask = size - 1;
+    memset(table.counts, 0, size * sizeof(*table.counts));
+    for (u32 i = 0; i < used && i < SPOOL_DATA_COUNTS_MAX; i++) {
+        const struct spool_data_count *c = count_at(i);
+        u32 place = objtable_place(c->counter - 1, c->object) & mask;
+
+        if (!c->counter)
+            continue; // the program has written there
+        while (table.counts[place])
+            place = (place + 1) & mask;
+        table.counts[place] = i + 1;
+    }
+    table.counts_size = size;
+    __atomic_store_n(&table.counts_room, size == COUNTS ? ~0u : size / 2, __ATOMIC_RELEASE);
+}
+
 static struct spool_data_count *count_of(u32 counter, u32 object)
 {
-    u32 place = count_place(counter, object);
     struct spool_data_count *c;
+    u32 place, mask;
 
-    for (u32 i = 0; table.counts[place]; i++, place = (place + 1) & (COUNTS - 1)) {
+    if (UNLIKELY(spool->data.counts_used > table.counts_room))
+        counts_grow();
+    place = count_place(counter, object);
+    mask = table.counts_size - 1;
+    for (u32 i = 0; table.counts[place]; i++, place = (place + 1) & mask) {
         c = count_at((table.counts[place] - 1) % SPOOL_DATA_COUNTS_MAX);
         if (c->counter == counter + 1 && c->object == object)
             return c;
@@ -355,6 +385,8 @@ void objtable_init(void)
     spooler_data_map();
     table.index = heap_pages(INDEX * sizeof(u32));
     table.counts = heap_pages(COUNTS * sizeof(u32));
+    table.counts_size = spool->flags & SPOOL_F_NO_HINTS ? COUNTS : COUNTS_AT_FIRST;
+    table.counts_room = table.counts_size / 2;
     table.names = heap_pages(NAMES * sizeof(u32));
     objtable_pairs = heap_pages(OBJTABLE_PAIRS * sizeof(*objtable_pairs));
     walks_init();
