@@ -321,7 +321,7 @@ ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/pages objects/pools objects/statics objects/alloc \
     objects/lifetimes objects/lineuse objects/many objects/sharing
 ENGINE_UNIT_OBJS_objects/lineuse := objects/lineuse $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/sharing := objects/sharing $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/sharing := objects/sharing replay/routineseen.S $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/lifetimes := objects/lifetimes objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/many := objects/many objects/objtable objects/walks objects/cells objects/pages \
     objects/granules $(ENGINE_UNIT_OBJS_base/heap)

@@ -11,21 +11,22 @@
 #define QUERN_ENGINE_SHARING_H
 
 // For each of SHARING_SEEN lines which thread had it last: its number below that of the line. Lines
-// side by side have their entries side by side. routine.S reads them, too.
+// side by side have their entries side by side. replay/routineseen.S reads them, too.
 #define SHARING_SEEN        0x10000
 #define SHARING_GROUP_BITS  3
 #define SHARING_THREAD_BITS 23
+// Lines that are watched, in sets of SHARING_WAYS.
+#define SHARING_SETS 1024
+#define SHARING_WAYS 4
 
 #ifndef __ASSEMBLER__
 #    include "engine/base/types.h"
 #    include "engine/thread/thread.h"
 
-#    define SHARING_SETS  1024u // of lines that are watched
-#    define SHARING_WAYS  4u
 #    define SHARING_LINES (SHARING_SETS * SHARING_WAYS)
 #    define SHARING_NONE  (~0ul)
 
-extern u32 sharing_off; // nonzero: there was one thread so far. routine.S reads it, too
+extern u32 sharing_off; // nonzero: there was one thread so far. routineseen.S does, too
 extern u64 *sharing_lines;
 extern u64 *sharing_seen;
 

@@ -17,7 +17,7 @@
     .text
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
     .globl routine_to_cond, routine_to_indirect, routine_to_learn
-    .globl routine_to_ll, routine_to_cold, routine_sampled, routine_shared, routine_seen
+    .globl routine_to_ll, routine_to_cold, routine_sampled
     .globl routine_drain, routine_late_drain, routine_avx2_drain, routine_waits_drain
     .globl routine_begin_frame, routine_end_frame, routine_renew_frame, routine_objects_at
 
@@ -120,51 +120,6 @@ routine_sampled: // called. rax, rcx, edx: as for routine_to_d1. ZF: it is for C
     lea rdi, [r12 + TA_D1_HINTS]
     ret
 1:  cmp edi, edi // two lines
-    lea rdi, [r12 + TA_D1_HINTS]
-    ret
-
-    .type routine_shared, @function
-routine_shared: // called. ZF: there are threads, and each miss is for C (objects/sharing.h)
-    cmp dword ptr [rip + sharing_off], 0
-    ret
-
-// As routine_shared; not for C either: a line that this thread has had last, of all threads, which
-// is not watched then.
-    .type routine_seen, @function
-routine_seen:
-    cmp dword ptr [rip + sharing_off], 0
-    jne 1f
-    mov r11, [r12 + rcx * 8 + TA_D1_TAGS]
-    add r11, rax
-    mov edi, [rip + vector_sets + VS_D1_LOW]
-    mov r10d, r11d
-    and r10d, edi
-    add r10d, edx
-    dec r10d
-    cmp r10d, edi
-    ja 2f // two lines
-    mov edi, [rip + vector_sets + VS_D1_SHIFT]
-    shrx r11, r11, rdi
-    mov rdi, r11
-    shr rdi, SHARING_GROUP_BITS // sharing_seen_place()
-    imul rdi, [rip + golden]
-    shr rdi, 40
-    shl edi, SHARING_GROUP_BITS
-    mov r10d, r11d
-    and r10d, (1 << SHARING_GROUP_BITS) - 1
-    or edi, r10d
-    and edi, SHARING_SEEN - 1
-    mov r10d, [r12 + TH_NUMBER]
-    and r10d, (1 << SHARING_THREAD_BITS) - 1
-    shl r11, SHARING_THREAD_BITS
-    or r10, r11
-    mov r11, [rip + sharing_seen]
-    xor r10, [r11 + rdi * 8]
-    cmp r10, 1
-    sbb edi, edi // 0: it is not this
-    lea rdi, [r12 + TA_D1_HINTS]
-1:  ret
-2:  cmp edi, edi
     lea rdi, [r12 + TA_D1_HINTS]
     ret
 

@@ -38,7 +38,7 @@ extern const char routine_drain[], routine_late_drain[], routine_avx2_drain[];
 extern const char routine_begin_frame[], routine_end_frame[], routine_renew_frame[];
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
-extern const char routine_sampled[], routine_shared[], routine_seen[];
+extern const char routine_sampled[], routineseen_any[], routineseen_other[];
 extern const char routine_miss_d1[], routine_miss_d1_used[], routine_objects_at[];
 extern const char routine_used_d1_8[], routine_used_d1_16[], routine_waits_drain[];
 extern const char routine_miss_i1[], routine_miss_i1_two[];
@@ -1022,7 +1022,7 @@ static void part_ref(struct maker *m, const struct part *p)
         x86_land(a, other);
     } else if (tb_config.data) {
         x86_fix(a, x86_call(a),
-                (u64)(spool->flags & SPOOL_F_NO_HINTS ? routine_shared : routine_seen));
+                (u64)(spool->flags & SPOOL_F_NO_HINTS ? routineseen_any : routineseen_other));
         other = x86_jcc8(a, CC_NE);
         ref_in_c(m, p->op);
         x86_fix(a, x86_jmp(a), p->back);

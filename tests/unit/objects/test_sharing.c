@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // engine/objects/sharing.c: which references are invalidations, false or true, by whom; what is
-// watched, and when it is let go.
+// watched, and when it is let go. engine/replay/routineseen.S leaves to it what it must.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/layout.h"
+#include "engine/count/vector.h"
 #include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/sharing.h"
@@ -197,6 +198,89 @@ static void is_seen(void **state)
     is_seen_by(0x10000 << 6, two.objects_number);
 }
 
+struct vector_sets vector_sets = { .d1_low = 63, .d1_shift = 6 };
+
+// Whether a routine leaves the reference to C. A routine's registers: routine.S.
+static bool is_for_c(u8 *area, u64 addr, u64 size)
+{
+    register u64 r12 __asm__("r12") = (u64)area;
+    register u64 rax __asm__("rax") = addr - 0x40; // less the tag of way 3
+    register u64 rcx __asm__("rcx") = 3;
+    register u64 rdx __asm__("rdx") = size;
+    register u64 r8 __asm__("r8") = (u64)area + TA_D1_STAMPS;
+    u64 hints, is;
+    bool kept;
+
+    *(u64 *)(area + TA_D1_TAGS + 3 * 8) = 0x40;
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tcall routineseen_other\n\t"
+                     "sete %b0\n\tmovzbl %b0, %k0\n\tlea 128(%%rsp), %%rsp"
+                     : "=&S"(is), "=&D"(hints), "+r"(r12), "+r"(rax), "+r"(rcx), "+r"(rdx),
+                       "+r"(r8)
+                     :
+                     : "r10", "r11", "cc", "memory");
+    // Before a call: these are the caller's to keep.
+    kept = rax == addr - 0x40 && rcx == 3 && rdx == size && r8 == (u64)area + TA_D1_STAMPS;
+    assert_true(kept);
+    assert_int_equal(hints, (u64)area + TA_D1_HINTS);
+    return is != 0;
+}
+
+// References of three threads to more lines than the table has, some of them by two.
+static void refer(bool by_routines, u8 *area)
+{
+    struct thread *threads[] = { &one, &two, &three };
+    u32 seed = 7, in_c = 0, refs = 400000;
+
+    header.data.shares_used = 0;
+    memset((void *)share, 0, SPOOL_DATA_SHARES_MAX * sizeof(*share));
+    sharing_init();
+    sharing_begin();
+    for (u32 i = 0; i < refs; i++) {
+        struct thread *t = threads[i / 5 % 3];
+        u64 line, addr;
+
+        seed = seed * 1664525u + 1013904223u;
+        line = seed >> 12 & 0xffff;
+        line = i % 64 == 0 ? line % 2048 : line + 0x10000 * (1ul + t->objects_number);
+        addr = line << 6 | (seed >> 8 & 0x38);
+        memcpy(area + TH_NUMBER, &t->objects_number, sizeof(t->objects_number));
+        if (by_routines && !is_for_c(area, addr, 8 + (i % 1000 == 0) * 60))
+            continue;
+        in_c++;
+        sharing_ref(t, addr, 8 + (i % 1000 == 0) * 60, i % 3 == 0, seed >> 30);
+    }
+    if (by_routines)
+        assert_in_range(in_c, 1, refs / 2);
+}
+
+static void by_routines(void **state)
+{
+    u64 seen = SHARING_SEEN * sizeof(*sharing_seen), lines = SHARING_LINES * sizeof(u64), shares;
+    void *a = malloc(seen), *b = malloc(lines), *c;
+    u8 *area = mmap(NULL, THREAD_AREA_STRIDE, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(area, MAP_FAILED);
+    refer(false, area);
+    memcpy(a, sharing_seen, seen);
+    memcpy(b, sharing_lines, lines);
+    shares = header.data.shares_used * sizeof(*share);
+    assert_true(shares > 0);
+    c = malloc(shares);
+    memcpy(c, share, shares);
+    refer(true, area);
+    assert_memory_equal(sharing_seen, a, seen);
+    assert_memory_equal(sharing_lines, b, lines);
+    assert_int_equal(header.data.shares_used * sizeof(*share), shares);
+    assert_memory_equal(share, c, shares);
+    // what is no user address is C's in any case
+    assert_true(is_for_c(area, 1ul << 47 | 0x80000, 8));
+    free(a);
+    free(b);
+    free(c);
+}
+
 static void no_space(void **state)
 {
     u64 used = header.data.shares_used;
@@ -241,6 +325,7 @@ int main(void)
         cmocka_unit_test(is_let_go),
         cmocka_unit_test(is_replaced),
         cmocka_unit_test(is_seen),
+        cmocka_unit_test(by_routines),
         cmocka_unit_test(no_space),
         cmocka_unit_test(a_child_has_one_thread),
     };
