@@ -42,9 +42,17 @@ struct spots {
     struct table table;
 };
 
+// The numbers of spots, as one walk over the instructions has found them: the next one comes by the
+// same way.
+struct spots_path {
+    uint32_t *number;
+    size_t count, room, next;
+};
+
 struct estimate {
     struct spool_file *s;
     struct spots address, cell;
+    struct spots_path path;           // of addresses
     struct spot whole;                // all cells
     uint64_t waited[SPOOL_LATENCIES]; // parts of cycles that were within latencies
     const struct spool_sampled *all;  // for mispredictions
@@ -52,11 +60,13 @@ struct estimate {
     unsigned __int128 cycles, guessed;
 };
 
+// Sixteen neighbouring addresses have sixteen neighbouring slots, a line of the host's cache:
+// blocks are walked address by address, and theirs would else be anywhere in a table of megabytes.
 static uint64_t spots_hash(uint64_t a, uint64_t b)
 {
-    uint64_t h = (a ^ b * UINT64_C(0xff51afd7ed558ccd)) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h = (a >> 4 ^ b * UINT64_C(0xff51afd7ed558ccd)) * UINT64_C(0x9e3779b97f4a7c15);
 
-    return h ^ h >> 32;
+    return (h ^ h >> 32) << 4 | (a & 15);
 }
 
 static void spots_grow(struct spots *s)
@@ -90,6 +100,27 @@ static struct spot *spots_find(struct spots *s, uint64_t a, uint64_t b, bool mad
     table_put(&s->table, at, (uint32_t)s->count);
     s->spot[s->count] = (struct spot){ .key = { a, b } };
     return &s->spot[s->count++];
+}
+
+static void path_add(struct spots_path *p, uint32_t number)
+{
+    if (p->count == p->room) {
+        p->room = p->room ? p->room * 2 : 4096;
+        p->number = xrealloc(p->number, p->room * sizeof(*p->number));
+    }
+    p->number[p->count++] = number;
+}
+
+// The next spot of the path, if it has this key: no search, which waits for the table and the spot.
+// Else as spots_find(): of a damaged spool two walks may differ.
+static struct spot *path_find(struct spots_path *p, struct spots *s, uint64_t a, uint64_t b)
+{
+    struct spot *next;
+
+    if (p->next == p->count)
+        return spots_find(s, a, b, false);
+    next = &s->spot[p->number[p->next++]];
+    return next->key[0] == a && next->key[1] == b ? next : spots_find(s, a, b, false);
 }
 
 static void spots_free(struct spots *s)
@@ -184,6 +215,7 @@ static void gather(void *ctx, const struct spool_walk_insn *in)
     if (p.cy == ~0u)
         return;
     to = spots_find(&e->address, in->pc, context_key(in), true);
+    path_add(&e->path, (uint32_t)(to - e->address.spot));
     to->executed += in->executed;
     to->string |= (in->in.flags & SPOOL_I_REP) != 0;
     add_latencies(e, to, in);
@@ -296,7 +328,7 @@ static void replace(void *ctx, const struct spool_walk_insn *in)
 
     if (p.cy == ~0u)
         return;
-    at = spots_find(&e->address, in->pc, context_key(in), false);
+    at = path_find(&e->path, &e->address, in->pc, context_key(in));
     memset(to + p.cy, 0, (SPOOL_CY_EVENTS + SPOOL_LATENCIES) * sizeof(*to));
     if (e->s->h->machine.sampling.branches)
         p.missed = ~0u; // exact already
@@ -342,4 +374,5 @@ void spool_estimate(struct spool_file *s)
     s->guessed = e.cycles ? (double)e.guessed / (double)e.cycles : 0;
     spots_free(&e.address);
     spots_free(&e.cell);
+    free(e.path.number);
 }
