@@ -158,6 +158,25 @@ static bool tage(struct sim_predict *p, uint64_t pc, bool taken, const struct si
 
 #define SHORTEST 3u // iterations of a loop that is worth it
 
+// An outcome of a loop that is known, without branches: the host would mispredict some. *said: what
+// is predicted, TAGE's guess unless the loop is sure.
+static void learn_loop(struct sim_tage_loop *l, bool taken, bool guess, bool *said)
+{
+    uint32_t now = l->now, count = l->count, sure = l->sure, age = l->age;
+    bool iterates = taken == l->on, last = now == count, known = sure >= SURE, kept, shorter;
+
+    *said = (known & (last != l->on)) | (!known & guess);
+    // Longer than before, or left otherwise than before, it is not sure any more.
+    kept = iterates ? (now != UINT16_MAX) & !((sure > 0) & last) : last & (count >= SHORTEST);
+    shorter = !iterates & (now < SHORTEST) & (age > 0);
+    sure += !iterates & !known;
+    l->sure = (uint8_t)(sure & -(uint32_t)kept);
+    age -= shorter;
+    l->age = (uint8_t)(age | (255u & -(uint32_t)((*said == taken) & (guess != taken))));
+    l->count = (uint16_t)(iterates ? count : now);
+    l->now = (uint16_t)((now + kept) & -(uint32_t)iterates);
+}
+
 // Of a branch that goes one way in each iteration and the other way at the end. guess: TAGE's.
 static bool loop(struct sim_predict *p, uint64_t pc, bool taken, bool guess)
 {
@@ -173,25 +192,7 @@ static bool loop(struct sim_predict *p, uint64_t pc, bool taken, bool guess)
             *l = (struct sim_tage_loop){ .tag = (uint32_t)pc, .age = 31, .on = !taken };
         return guess;
     }
-    if (l->sure >= SURE)
-        said = (l->now != l->count) == l->on;
-    if (taken == l->on) {
-        if (l->now == UINT16_MAX || (l->sure && l->now == l->count))
-            l->sure = 0; // longer than before
-        else
-            l->now++;
-    } else {
-        if (l->now != l->count || l->count < SHORTEST)
-            l->sure = 0;
-        else if (l->sure < SURE)
-            l->sure++;
-        if (l->now < SHORTEST && l->age)
-            l->age--;
-        l->count = l->now;
-        l->now = 0;
-    }
-    if (said == taken && guess != taken)
-        l->age = 255;
+    learn_loop(l, taken, guess, &said);
     return said;
 }
 

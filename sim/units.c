@@ -106,7 +106,8 @@ uint64_t units_first(uint64_t *free, uint32_t n, uint64_t t, uint64_t busy)
 
 bool units_known(uint32_t *keys, uint32_t sets, uint32_t key, uint32_t set)
 {
-    uint32_t *way = keys + (uint64_t)(set % sets) * UNITS_WAYS, w = 0;
+    uint32_t at = (sets & (sets - 1)) == 0 ? set & (sets - 1) : set % sets, w = 0;
+    uint32_t *way = keys + (uint64_t)at * UNITS_WAYS;
     bool known;
 
     while (w < UNITS_WAYS - 1 && way[w] != key)

@@ -132,7 +132,7 @@ static void test_first(void **state)
 
 static void test_known(void **state)
 {
-    static uint32_t keys[2 * UNITS_WAYS];
+    static uint32_t keys[3 * UNITS_WAYS];
 
     (void)state;
     for (uint32_t k = 1; k <= UNITS_WAYS; k++)
@@ -144,6 +144,12 @@ static void test_known(void **state)
     assert_true(units_known(keys, 2, 1, 3));
     assert_false(units_known(keys, 2, 2, 3));
     assert_false(units_known(keys, 2, 1, 2)); // the other set
+    // Three sets: the remainder says which.
+    memset(keys, 0, sizeof(keys));
+    for (uint32_t i = 0; i < 300; i++)
+        assert_false(units_known(keys, 3, i + 1, i));
+    for (uint32_t i = 300 - 3 * UNITS_WAYS; i < 300; i++)
+        assert_true(units_known(keys, 3, i + 1, i % 3));
 }
 
 int main(void)
