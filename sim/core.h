@@ -209,6 +209,13 @@ void core_init(struct core *c, const struct core_machine *m);
 // Executes an instruction. parts: by how many 1/width cycles retirement advances, by cause.
 void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAUSES]);
 
+// A reference to addr comes soon: begins to load what the core will look up into the host's L1.
+static inline void core_expect_ref(const struct core *c, uint64_t addr)
+{
+    __builtin_prefetch(&c->store[addr / 8 % CORE_LINES], 1);
+    __builtin_prefetch(&c->on_way[addr / CORE_LINE % CORE_LINES]);
+}
+
 // Whole cycles of the parts, by cause. What is left is carried: the sums differ by less than one
 // cycle. The instruction that gets a cycle is chosen at random among those that have parts of it,
 // always alike: else one of a loop would get all.

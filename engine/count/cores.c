@@ -331,6 +331,7 @@ void cores_ref(struct thread *t, u64 addr, u32 size, u32 counter, bool missed)
 
     if (!c->open)
         return;
+    core_expect_ref(c->core, addr);
     r.writes =
         c->now.writes == ~0u ? (c->now.op.flags & CORE_F_STORE) != 0 : counter == c->now.writes;
     r.reads = counter != c->now.writes;

@@ -126,8 +126,9 @@ LEVELS_INLINE u64 levels_place_of(u64 page, u64 addr)
 struct levels_reference {
     struct thread *t;
     struct levels *own;
+    u64 fetch; // 0 or 1: a word, since a byte that is stored and read as one waits for the host
     u32 ll_counter;
-    bool fetch, now;
+    bool now;
     u32 asked; // LL_TLB_ASKED, LL_STREAMS_ASKED, and what streams have said of the next line
     void (*half)(struct thread *t, struct levels *own); // does half of what waits for LL
 };
@@ -330,7 +331,7 @@ LEVELS_INLINE bool levels_tlb_misses(struct sim_level *tlb, u64 page, struct lev
     return !sim_level_refer(tlb, page, &old);
 }
 
-LEVELS_INLINE void levels_tlb_ref(struct levels *own, u64 page, bool fetch, struct levels_result *r,
+LEVELS_INLINE void levels_tlb_ref(struct levels *own, u64 page, u64 fetch, struct levels_result *r,
                                   struct levels_shapes v)
 {
     if (page + 1 == own->page[fetch]) // it is the one used last
@@ -373,9 +374,9 @@ LEVELS_INLINE void levels_reference(struct thread *t, u64 addr, u32 size, u32 co
                                     void (*half)(struct thread *, struct levels *),
                                     struct levels_shapes v)
 {
-    bool fetch = size & LL_FETCH;
+    u64 fetch = (size & LL_FETCH) != 0;
     const struct levels_places *p = fetch ? &levels_all.fetch : &levels_all.data;
-    struct levels_reference f = { t, t->levels, counter + p->ll, fetch, now, size, half };
+    struct levels_reference f = { t, t->levels, fetch, counter + p->ll, now, size, half };
     u32 shift = levels_all.has_l2 ? t->levels->l2.line_shift : levels_all.line_shift;
     u64 end = addr + (size & ~LL_FLAGS) - 1;
     struct levels_result r = { .tlb = (size & LL_TLB_MISSED) != 0,
@@ -415,7 +416,7 @@ LEVELS_INLINE u32 levels_ask(struct levels *own, u64 addr, u32 size, struct leve
         u64 page = levels_page_of(addr);
 
         if (levels_all.has_tlb)
-            levels_tlb_ref(own, page, size & LL_FETCH, &r, v);
+            levels_tlb_ref(own, page, (size & LL_FETCH) != 0, &r, v);
         if (streams && !(size & LL_FETCH))
             asked |= levels_stream_bits(
                          sim_stream_ahead(&own->prefetch, levels_place_of(page, addr) >> shift))
