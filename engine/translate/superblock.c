@@ -30,14 +30,19 @@
 #define MADE_MAX   2u   // superblocks for one buffer
 #define SEEN       48u  // times that a candidate is seen until it is decided
 #define WATCHED    12u  // the last of these, whose paths are compared
+// A candidate is seen so often within so many examined records, one in 5,461, or begins anew: else
+// every block would begin a superblock some day, and a long run grew without end.
+#define SPAN       0x40000u
 #define CANDIDATES 4096u
 #define DENSE      32u // times that a watched fragment must be in one buffer
 
 // A candidate: the path that was executed from the block on each time it was seen.
 static struct candidate {
     u64 pc[FRAGMENT_BLOCKS_MAX];
-    u32 n, seen;
+    u16 n, seen;
+    u32 since; // `examined` when it was first seen
 } * candidates;
+static u32 examined; // records of all buffers; wraps around
 
 // An execution of a fragment, read from a buffer.
 struct step {
@@ -105,21 +110,22 @@ static const struct candidate *common_path(read_step *read, const void *at, cons
     struct candidate *c = candidate_of(pc);
     u32 n, same = 0;
 
-    if (c->pc[0] != pc) {
+    if (c->pc[0] != pc || (c->seen < SEEN && examined - c->since >= SPAN)) {
         c->pc[0] = pc;
         c->seen = 0;
+        c->since = examined;
     }
     if (c->seen == SEEN || ++c->seen <= SEEN - WATCHED)
         return NULL;
     n = path_from(read, at, end, path);
     if (c->seen == SEEN - WATCHED + 1) {
         memcpy(c->pc, path, sizeof(path));
-        c->n = n;
+        c->n = (u16)n;
         return NULL;
     }
     while (same < n && same < c->n && c->pc[same] == path[same])
         same++;
-    c->n = same;
+    c->n = (u16)same;
     return c->seen == SEEN && same >= 2 ? c : NULL;
 }
 
@@ -243,6 +249,7 @@ static void seen(const u64 *from, const u64 *end)
         words = salvage_words(from);
         if (!words)
             break;
+        examined++;
         if (id < RECORD_FIRST) {
             before = is_of_calls(from) ? before : NULL;
             continue;
