@@ -46,7 +46,7 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) $(CLI_MACHINE) sim/cache.c) $(CLI_ZYDIS) 
 QUICK := $(BUILD)/libexec/quern/quern-finish
 QUICK_SRCS := finish/quick.c \
     $(addprefix finish/spool/,finish_event.c spool_counters.c spool_curve.c spool_estimate.c spool_file.c spool_path.c spool_read.c spool_walk.c) \
-    $(addprefix finish/,places/places.c sums/sums.c output/output_counts.c output/output_lines.c \
+    $(addprefix finish/,places/places.c sums/siblings.c sums/sums.c output/output_counts.c output/output_lines.c \
                         output/output_names.c profile/profile.c profile/children.c profile/fallback.c \
                         end/advice.c end/finish.c end/pipe_wait.c end/recorded.c end/summary.c end/summary_json.c) \
     $(addprefix cli/base/,heap.c json.c text.c util.c) \
@@ -114,6 +114,8 @@ $(BUILD)/tests/unit/finish/test_output_lines: $(call asan_objs,cli/files/file.c 
     sums/call_graph.c sums/sums.c)) $(BUILD)/lib/libquern-asan.a
 $(BUILD)/tests/unit/finish/test_places: $(call asan_objs,finish/places/places.c $(addprefix finish/spool/,spool_contexts.c \
     spool_counters.c spool_frames.c spool_read.c spool_walk.c))
+$(BUILD)/tests/unit/finish/test_siblings: $(call asan_objs,$(addprefix finish/,output/output_lines.c \
+    spool/spool_read.c spool/spool_walk.c sums/siblings.c sums/sums.c)) $(BUILD)/lib/libquern-asan.a
 $(BUILD)/tests/unit/finish/test_spool_estimate: $(call asan_objs,$(addprefix finish/spool/,spool_estimate.c spool_read.c spool_walk.c))
 $(BUILD)/tests/unit/finish/test_spool_counters $(BUILD)/tests/unit/finish/test_spool_walk: $(call asan_objs,$(addprefix finish/spool/,spool_contexts.c spool_counters.c spool_frames.c \
     spool_read.c spool_walk.c))

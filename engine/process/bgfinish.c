@@ -29,7 +29,7 @@
 #define NAME_BYTES  1000u
 #define STACK_BYTES 0x8000u
 #define POLL_NS     100000000 // a waiting owner polls whether the background finisher lives
-#define BATCH       8u        // most jobs for one run of the finisher
+#define BATCH       16u       // most jobs for one run of the finisher
 #define NS          1000000000ul
 #define BATCH_NS    100000000ul // the first job of a batch waits so long for others
 #define FILL_MS     1000        // time that a child has for filling a job

@@ -26,6 +26,7 @@
 #include "cli/base/heap.h"
 #include "cli/base/util.h"
 #include "cli/files/name.h"
+#include "finish/sums/siblings.h"
 #include "profile/write/out.h"
 #include "symbols/cachedir.h"
 
@@ -360,6 +361,7 @@ int finish_spools(int argc, char **argv)
     atexit(give_up);
     for (; argv[1]; next_is_first()) {
         util_number(argv[1], INT32_MAX, &fd);
+        siblings_expect(argv[2] != NULL);
         if (!finish_one((int)fd))
             ok = false;
     }

@@ -33,8 +33,9 @@ char *output_names_thread(const char *output, uint32_t slot);
 // ---- output_lines.c ----
 
 // Writes the sums as a profile in Cachegrind's format, and returns their totals. See
-// profile_write().
-int output_lines(const struct spool_file *s, const struct places *places, const struct sums *sums,
+// profile_write(). Of siblings the order of the cells and the text of functions are kept for the
+// next one; takes note of sums->changed.
+int output_lines(const struct spool_file *s, const struct places *places, struct sums *sums,
                  struct finish_totals *totals, const char *output, char *err, size_t err_size);
 
 // ---- output_calls.c ----

@@ -5,6 +5,9 @@
 // thousands of processes end: libquern encodes every line, sums it with equal lines, which a run
 // does not have, sorts, encodes and decodes it again: 10.5 of the 21.6 million instructions that
 // the finisher of /bin/true executed.
+//
+// Siblings (sums/siblings.h) have nearly the same lines: from one to the next the order is kept,
+// and the text of each function, which is written again while none of its cells has changed.
 #include "finish/output/output.h"
 
 #include <stdio.h>
@@ -19,6 +22,11 @@
 struct func {
     uint32_t file, name; // ranks
     uint32_t first, count;
+    // Of siblings: its name and lines as they were written, unless it has `changed` since; NULL:
+    // not kept.
+    char *text;
+    uint32_t size;
+    bool changed;
 };
 
 struct writer {
@@ -31,7 +39,23 @@ struct writer {
     size_t funcs;
     uint32_t *func_of; // by cell
     uint32_t *order;   // cells, grouped by function
+    uint32_t *by_name; // functions, in order of their files and names
+    uint64_t turn;     // of the sums
 };
+static struct writer kept; // of siblings
+
+static void free_writer(struct writer *w)
+{
+    for (size_t i = 0; i < w->funcs; i++)
+        free(w->func[i].text);
+    free(w->by_name);
+    free(w->rank);
+    free(w->string);
+    free(w->func);
+    free(w->func_of);
+    free(w->order);
+    *w = (struct writer){ .cells = 0 };
+}
 
 static const struct sums_cell *cell(const struct writer *w, size_t i)
 {
@@ -134,8 +158,8 @@ static int compare_lines(const void *x, const void *y, void *ctx)
 }
 
 // Functions by file and name, and each one's cells by line: distributes them, then sorts those that
-// are not in order yet. Returns the functions' numbers in order; the caller frees them.
-static uint32_t *sort(struct writer *w)
+// are not in order yet.
+static void sort(struct writer *w)
 {
     uint32_t *func = xmalloc((w->funcs + 1) * sizeof(*func));
     uint32_t at = 0;
@@ -164,7 +188,14 @@ static uint32_t *sort(struct writer *w)
         if (sorted < n)
             qsort_r(cells, n, sizeof(*cells), compare_lines, w);
     }
-    return func;
+    w->by_name = func;
+}
+
+static void order_cells(struct writer *w)
+{
+    rank_strings(w);
+    find_funcs(w);
+    sort(w);
 }
 
 // A line break in a text must not end its line.
@@ -236,22 +267,103 @@ static void put_counts(struct out *o, const uint64_t *counts, const int *event, 
     out_char(o, '\n');
 }
 
-static void put_cells(struct out *o, const struct writer *w, const uint32_t *func, const int *event,
+// Whether it has a cell that is in the profile.
+static bool is_reached(const struct writer *w, const struct func *f)
+{
+    uint32_t k = 0;
+
+    if (!w->sums->turn)
+        return true;
+    if (f->text && !f->changed)
+        return true;
+    while (k < f->count && !cell(w, w->order[f->first + k])->reached)
+        k++;
+    return k < f->count;
+}
+
+static void put_lines(struct out *o, const struct writer *w, const struct func *f, const int *event,
                       size_t events)
 {
-    for (size_t i = 0; i < w->funcs; i++) {
-        const struct func *f = &w->func[func[i]];
+    const bool all = !w->sums->turn;
 
-        if (i == 0 || w->func[func[i - 1]].file != f->file)
-            put_name(o, "fl=", text(w, f->file));
-        put_name(o, "fn=", text(w, f->name));
-        for (uint32_t k = 0; k < f->count; k++) {
-            const struct sums_cell *c = cell(w, w->order[f->first + k]);
+    put_name(o, "fn=", text(w, f->name));
+    for (uint32_t k = 0; k < f->count; k++) {
+        const struct sums_cell *c = cell(w, w->order[f->first + k]);
 
-            out_u64(o, c->at.line);
-            put_counts(o, c->counts, event, events);
-        }
+        if (!all && !c->reached)
+            continue;
+        out_u64(o, c->at.line);
+        put_counts(o, c->counts, event, events);
     }
+}
+
+// The text of a function of siblings: at first and after a change also keeps it, if it fits in the
+// buffer.
+static void put_kept(struct out *o, struct writer *w, struct func *f, const int *event,
+                     size_t events)
+{
+    enum { NUMBER = 21 }; // with the blank or newline after it
+    size_t most = strlen(text(w, f->name)) + 4 + f->count * (events + 1) * NUMBER + 2 * OUT_ROOM;
+    size_t size;
+    char *from;
+
+    if (f->text && !f->changed) {
+        out_mem(o, f->text, f->size);
+        return;
+    }
+    if (most > (size_t)(o->end - o->buf) / 2) {
+        put_lines(o, w, f, event, events);
+        return;
+    }
+    if ((size_t)(o->end - o->pos) < most)
+        out_flush(o);
+    from = o->pos;
+    put_lines(o, w, f, event, events);
+    size = (size_t)(o->pos - from);
+    f->text = xrealloc(f->text, size);
+    memcpy(f->text, from, size);
+    f->size = (uint32_t)size;
+    f->changed = false;
+}
+
+static void put_cells(struct out *o, struct writer *w, const int *event, size_t events)
+{
+    const struct func *last = NULL;
+
+    for (size_t i = 0; i < w->funcs; i++) {
+        struct func *f = &w->func[w->by_name[i]];
+
+        if (!is_reached(w, f))
+            continue;
+        if (!last || last->file != f->file)
+            put_name(o, "fl=", text(w, f->file));
+        last = f;
+        if (w->sums->turn)
+            put_kept(o, w, f, event, events);
+        else
+            put_lines(o, w, f, event, events);
+    }
+}
+
+// What is kept of the siblings before, or a new one, with all that has changed since.
+static struct writer *take_kept(const struct places *places, struct sums *sums)
+{
+    struct writer *w = &kept;
+
+    if (w->turn != sums->turn || w->cells != sums->cells) {
+        free_writer(w);
+        *w = (struct writer){ .places = places, .sums = sums, .cells = sums->cells };
+        order_cells(w);
+        w->turn = sums->turn;
+    }
+    w->places = places;
+    w->sums = sums;
+    for (size_t i = 0; i < sums->changes; i++) {
+        w->func[w->func_of[sums->changed[i]]].changed = true;
+        sums_cell_at(sums, sums->changed[i])->changed = 0;
+    }
+    sums->changes = 0;
+    return w;
 }
 
 // The sums over all cells. Returns the first event whose sum exceeds 64 bits, or -1.
@@ -275,10 +387,10 @@ static int sum_up(const struct writer *w, const int *event, size_t events, uint6
     return -1;
 }
 
-int output_lines(const struct spool_file *s, const struct places *places, const struct sums *sums,
+int output_lines(const struct spool_file *s, const struct places *places, struct sums *sums,
                  struct finish_totals *totals, const char *output, char *err, size_t err_size)
 {
-    struct writer w = { .places = places, .sums = sums, .cells = sums->cells };
+    struct writer own = { .places = places, .sums = sums, .cells = sums->cells }, *w = &own;
     const char *cmd = spool_file_text(s, s->h->s_cmd);
     int event[FINISH_EVENTS];
     size_t events = 0;
@@ -286,7 +398,11 @@ int output_lines(const struct spool_file *s, const struct places *places, const 
     for (int e = 0; e < FINISH_EVENTS; e++)
         if (finish_event_counted((enum finish_event)e, s->h->flags))
             event[events++] = e;
-    int over = sum_up(&w, event, events, totals->counts);
+    int over = -1;
+    if (sums->turn) // whose sums fit
+        memcpy(totals->counts, sums->total, sizeof(sums->total));
+    else
+        over = sum_up(w, event, events, totals->counts);
     if (over >= 0) {
         snprintf(err, err_size,
                  "%s: not written: a sum of counts of %s does not fit 64 bits, so readers would "
@@ -295,9 +411,10 @@ int output_lines(const struct spool_file *s, const struct places *places, const 
         return -1;
     }
     // Before the file is created: without memory the process ends here.
-    rank_strings(&w);
-    find_funcs(&w);
-    uint32_t *func = sort(&w);
+    if (sums->turn)
+        w = take_kept(places, sums);
+    else
+        order_cells(w);
     char *curve = spool_curve_desc(s);
     struct out o;
     int rc = out_open(&o, output);
@@ -311,17 +428,12 @@ int output_lines(const struct spool_file *s, const struct places *places, const 
             out_str(&o, finish_event_names[event[e]]);
         }
         out_char(&o, '\n');
-        put_cells(&o, &w, func, event, events);
+        put_cells(&o, w, event, events);
         out_str(&o, "summary:");
         put_counts(&o, totals->counts, event, events);
         rc = out_close(&o, 0);
     }
-    free(func);
-    free(w.rank);
-    free(w.string);
-    free(w.func);
-    free(w.func_of);
-    free(w.order);
+    free_writer(&own);
     free(curve);
     if (rc != 0)
         snprintf(err, err_size, "%s: cannot be written: %s", output, strerror(-rc));

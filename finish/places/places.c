@@ -26,6 +26,7 @@ static struct {
     bool no_demangle, remarked;
     char *cache; // the folder of the cache, or NULL
 } known;
+static uint64_t forgotten; // how often
 
 static void remark(void *ctx, const char *sentence)
 {
@@ -41,6 +42,7 @@ static void forget(void)
     symbols_free(known.symbols);
     free(known.cache);
     memset(&known, 0, sizeof(known));
+    forgotten++;
 }
 
 static struct symbols *take_symbols(const struct spool_header *of, const char *cache)
@@ -250,6 +252,7 @@ struct symbols_module *places_module(const struct places *p, const char *path)
 void places_open(struct places *p, const struct spool_file *s, const char *cache)
 {
     *p = (struct places){ .s = s, .map = ~0u, .symbols = take_symbols(s->h, cache) };
+    p->forgotten = forgotten;
     progress_begin("reading symbols");
     open_modules(p);
     read_generated(p);

@@ -22,7 +22,8 @@ struct places {
     bool any_generated; // the run has executed generated code
     // In this map, all instructions with pc - row < row_size are at the same place.
     uint64_t row, row_size;
-    const char *lost; // the path last reported as lost, or NULL
+    const char *lost;   // the path last reported as lost, or NULL
+    uint64_t forgotten; // another number than a spool before: so are those of functions and files
 };
 
 // cache: the folder of the symbol cache, or NULL.

@@ -10,6 +10,7 @@
 
 #include "cli/base/util.h"
 #include "cli/terminal/progress.h"
+#include "finish/sums/siblings.h"
 
 struct builder {
     struct spool_file *s;
@@ -47,14 +48,18 @@ static int write_sums(struct builder *b, const char *output, struct finish_total
                       char *err, size_t err_size)
 {
     bool more = b->want_executed || b->places.any_generated;
+    struct sums *sums = more ? NULL : siblings_sums(b->s, &b->places);
 
-    totals->bad_records = spool_walk(b->s, more ? add_insn : add_only_sums, b);
+    if (!sums) {
+        sums = &b->sums;
+        totals->bad_records = spool_walk(b->s, more ? add_insn : add_only_sums, b);
+    }
     progress_end();
     if (symbols_is_short()) {
         snprintf(err, err_size, "%s: not written: out of memory", output);
         return -1;
     }
-    return output_lines(b->s, &b->places, &b->sums, totals, output, err, err_size);
+    return output_lines(b->s, &b->places, sums, totals, output, err, err_size);
 }
 
 // The call graph of the threads that the spool is set to.

@@ -94,6 +94,26 @@ struct spool_walk_shape {
     uint8_t event[40];
 };
 
+// The shapes of a run's instructions, filled in as they are met.
+enum { SPOOL_WALK_SHAPES = 1024 }; // flags of instructions, with and without reads and writes
+struct spool_walk_shapes {
+    uint64_t flags; // of the spool
+    struct spool_walk_shape shape[SPOOL_WALK_SHAPES];
+};
+void spool_walk_make_shape(struct spool_walk_shape *shape, struct spool_insn in, uint64_t flags);
+
+static inline const struct spool_walk_shape *spool_walk_shape(struct spool_walk_shapes *shapes,
+                                                              struct spool_insn in)
+{
+    struct spool_walk_shape *shape =
+        &shapes->shape[(uint32_t)in.flags << 2 | (uint32_t)(in.reads != 0) << 1 |
+                       (uint32_t)(in.writes != 0)];
+
+    if (!shape->known)
+        spool_walk_make_shape(shape, in, shapes->flags);
+    return shape;
+}
+
 // Every instruction of every block, in the order in which the blocks were translated.
 struct spool_walk_insn {
     uint32_t map; // index of its spool_map
@@ -141,6 +161,10 @@ uint64_t spool_walk_counts(const struct spool_file *s,
 // The same, but `counts` is not filled in.
 uint64_t spool_walk(const struct spool_file *s,
                     void (*f)(void *ctx, const struct spool_walk_insn *in), void *ctx);
+
+// Whether its counts are those of whole blocks alone, without contexts, and no sum of them can
+// exceed 64 bits.
+bool spool_walk_is_plain(const struct spool_file *s);
 
 // A block as it was translated. Begin with a zeroed one; false: there are no more.
 #define SPOOL_WALK_BLOCK_BYTES (255u << 11)

@@ -85,7 +85,7 @@ static uint64_t bits_of(const uint64_t *counters, size_t n)
 static int add_counters(struct spool_file *s, uint64_t off, uint64_t *sum, size_t n, bool first)
 {
     const uint64_t end = off + n * sizeof(*sum);
-    uint64_t piece[1024], at = off, to;
+    uint64_t piece[4096], at = off, to;
     int fd = s->fd;
 
     for (; spool_read_next(fd, &at, end, &to); at = to) {

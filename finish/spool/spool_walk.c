@@ -19,14 +19,6 @@ static int compare_partial(const void *x, const void *y)
     return a->context < b->context ? -1 : a->context > b->context;
 }
 
-enum { SHAPES = 1024 }; // flags of instructions, with and without reads, with and without writes
-
-// Instructions of one shape have the same counters.
-static uint32_t shape_number(struct spool_insn in)
-{
-    return (uint32_t)in.flags << 2 | (uint32_t)(in.reads != 0) << 1 | (uint32_t)(in.writes != 0);
-}
-
 static void put_event(struct spool_walk_shape *shape, uint32_t at, enum finish_event e)
 {
     if (at != ~0u)
@@ -42,7 +34,8 @@ static void put_ref(struct spool_walk_shape *shape, uint32_t at, enum spool_ref 
             put_event(shape, at++, finish_event_of((enum spool_event) * e));
 }
 
-static void make_shape(struct spool_walk_shape *shape, struct spool_insn in, uint64_t flags)
+// Instructions of one shape have the same counters.
+void spool_walk_make_shape(struct spool_walk_shape *shape, struct spool_insn in, uint64_t flags)
 {
     struct spool_counters at = spool_insn_counters(in, flags);
 
@@ -82,7 +75,7 @@ struct walk {
     unsigned __int128 total[FINISH_EVENTS];
     uint64_t bad;
     struct spool_walk_insn o;
-    struct spool_walk_shape shape[SHAPES];
+    struct spool_walk_shapes shapes;
     uint64_t extra[1u << 11]; // by instruction
 };
 
@@ -211,10 +204,8 @@ static bool walk_block(struct walk *w, uint64_t first, uint64_t own)
     if (w->partials && b->insns)
         find_extra(w);
     for (uint32_t i = 0; in < end; i++, in++) {
-        struct spool_walk_shape *shape = &w->shape[shape_number(*in)];
+        const struct spool_walk_shape *shape = spool_walk_shape(&w->shapes, *in);
 
-        if (!shape->known)
-            make_shape(shape, *in, w->s->h->flags);
         if (shape->count > last - counter)
             return false;
         if (w->partials)
@@ -249,7 +240,9 @@ static uint64_t walk(const struct spool_file *s,
                      bool counted)
 {
     struct spool_partial *partial = xmalloc((s->partial_used + 1) * sizeof(*partial));
-    struct walk w = { .s = s, .f = f, .ctx = ctx, .counted = counted };
+    struct walk w = {
+        .s = s, .f = f, .ctx = ctx, .counted = counted, .shapes.flags = s->h->flags
+    };
     uint64_t bad = 0, used = 0;
     uint64_t off = 0;
     size_t account = 0;
@@ -316,6 +309,12 @@ uint64_t spool_walk(const struct spool_file *s,
                     void (*f)(void *ctx, const struct spool_walk_insn *in), void *ctx)
 {
     return walk(s, f, ctx, false);
+}
+
+bool spool_walk_is_plain(const struct spool_file *s)
+{
+    return !s->partial_used && !s->bad && !(s->h->flags & SPOOL_F_CONTEXTS) &&
+           !may_overflow(s, NULL, 0);
 }
 
 bool spool_walk_block(const struct spool_file *s, struct spool_walk_block *out)

@@ -80,4 +80,5 @@ void sums_close(struct sums *sums)
 {
     free(sums->cell);
     free(sums->slot);
+    free(sums->changed);
 }

@@ -9,6 +9,9 @@
 // One place with its counts, for as many events as the run needs.
 struct sums_cell {
     struct symbols_place at;
+    // By siblings.c, otherwise 0: instructions that were reached (none: the profile lacks the
+    // place); whether it is in `changed`.
+    uint32_t reached : 31, changed : 1;
     uint64_t counts[];
 };
 
@@ -18,6 +21,12 @@ struct sums {
     uint32_t *slot; // hash table of cells plus 1
     size_t slots;
     struct sums_cell *last;
+    // By siblings.c, otherwise 0. The same number: the same cells with the same numbers as in the
+    // spool before, perhaps some more; only those in `changed` have other counts.
+    uint64_t turn;
+    uint32_t *changed;
+    size_t changes, changes_room;
+    uint64_t total[FINISH_EVENTS]; // of all cells
 };
 
 static inline struct sums_cell *sums_cell_at(const struct sums *sums, size_t i)

@@ -329,7 +329,7 @@ static void test_killed(void **state)
     assert_int_equal(did->right, JOBS);
 }
 
-// Waiting jobs are finished in batches of eight. A job with its own log is finished alone, as its
+// Waiting jobs are finished in batches of sixteen. A job with its own log is finished alone, as its
 // messages have another descriptor; so are all jobs of a batch whose finisher was killed.
 static void test_together(void **state)
 {
@@ -340,31 +340,31 @@ static void test_together(void **state)
     bgfinish_stop();
     assert_int_equal(did->ran, JOBS);
     assert_int_equal(did->right, JOBS);
-    assert_int_equal(did->finishers, JOBS / 8);
+    assert_int_equal(did->finishers, JOBS / 16);
 
     memset(did, 0, sizeof(*did));
     kill_bgfinish();
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 20; i++) {
         header.s_log = i == 1 || i == 5 ? 9 : 0;
-        header.log_fd = i == 11 ? -1 : LOG_NUMBER;
+        header.log_fd = i == 19 ? -1 : LOG_NUMBER;
         assert_true(hand_over());
     }
     header.log_fd = LOG_NUMBER;
     bgfinish_stop();
-    // The first eight of 0, 2, 3, 4, 6, 7, 8, 9, 10; then 1, 5, 10 and the one without a log.
+    // The first sixteen of 0, 2, 3, 4 and 6 to 18; then 1, 5, 18 and the one without a log.
     assert_int_equal(did->finishers, 5);
-    assert_int_equal(did->ran, 12);
-    assert_int_equal(did->right, 11);
+    assert_int_equal(did->ran, 20);
+    assert_int_equal(did->right, 19);
 
     memset(did, 0, sizeof(*did));
     did->fails = 1;
     kill_bgfinish();
-    for (int i = 0; i < 11; i++)
+    for (int i = 0; i < 19; i++)
         assert_true(hand_over());
     bgfinish_stop();
-    assert_int_equal(did->finishers, 1 + 8 + 1 + 3);
-    assert_int_equal(did->ran, 11);
-    assert_int_equal(did->right, 11);
+    assert_int_equal(did->finishers, 1 + 16 + 1 + 3);
+    assert_int_equal(did->ran, 19);
+    assert_int_equal(did->right, 19);
 }
 
 // The owner is killed: all jobs are still finished.
