@@ -59,6 +59,37 @@ void calls_line(struct reader *r, const char *s, const char *end)
         remark(r, DIAG_CALLS_EXTRA, s, "more target positions than 'positions:' names");
 }
 
+// The numbers of a jump in their usual form, "5 " or "3/5 ". Returns the blank, or NULL.
+static const char *plain_times(const char *s, struct quern_record *rec, bool conditional, bool ok)
+{
+    s = number_fast(s, &rec->calls, &ok);
+    if (ok && conditional) {
+        if (*s != '/')
+            return NULL;
+        s = number_fast(s + 1, &rec->executed, &ok);
+    }
+    return ok && *s == ' ' ? s : NULL;
+}
+
+// The same in any form. Returns what follows.
+static const char *any_times(struct reader *r, const char *s, const char *end, bool conditional)
+{
+    struct quern_record *rec = &r->rec;
+
+    s = number_whole(r, position_blanks(r, s, end), end, &rec->calls);
+    if (conditional) {
+        bool slash = s < end && *s == '/';
+        s = position_blanks(r, slash ? s + 1 : s, end);
+        s = number_whole(r, s, end, &rec->executed);
+        if (!slash) {
+            uint64_t executed = rec->calls;
+            rec->calls = rec->executed;
+            rec->executed = executed;
+        }
+    }
+    return s;
+}
+
 void calls_jump_line(struct reader *r, const char *s, const char *end, bool conditional)
 {
     struct quern_record *rec = &r->rec;
@@ -83,17 +114,8 @@ void calls_jump_line(struct reader *r, const char *s, const char *end, bool cond
         r->pending = PENDING_JUMP;
         return;
     }
-    s = number_whole(r, position_blanks(r, s, end), end, &rec->calls);
-    if (conditional) {
-        bool slash = s < end && *s == '/';
-        s = position_blanks(r, slash ? s + 1 : s, end);
-        s = number_whole(r, s, end, &rec->executed);
-        if (!slash) {
-            uint64_t executed = rec->calls;
-            rec->calls = rec->executed;
-            rec->executed = executed;
-        }
-    }
+    const char *plain = plain_times(s, rec, conditional, r->fast);
+    s = plain ? plain : any_times(r, s, end, conditional);
     position_target(r, position_blanks(r, s, end), end, &rec->to, &found);
     if (!found)
         remark(r, DIAG_JUMP_NO_TARGET, r->bol, "a jump without a target position");

@@ -118,33 +118,35 @@ static inline __attribute__((always_inline)) const char *plain_counts(const char
                                                                       quern_count *sum,
                                                                       uint8_t **out, size_t *n)
 {
-    uint64_t added[OP_COUNT_MORE], v, d;
+    const uint8_t *added = *out;
     uint8_t *o = *out;
+    bool ok = true;
+    uint64_t v;
     size_t k = 0;
 
     while (k < max && (v = (unsigned char)(*s - '0')) < 10) {
-        bool ok = true;
-        if ((d = (unsigned char)(s[1] - '0')) > 9) {
+        if (s[1] == ' ') { // three in four
             *o++ = (uint8_t)v;
-            s++;
+            s += 2;
         } else {
             s = number_fast(s, &v, &ok);
             if (!ok)
                 break;
             o = put_varint(o, v);
+            if (*s == ' ')
+                s++;
         }
-        sum[k] += v;
-        added[k++] = v;
-        if (*s == ' ')
-            s++;
-        if (*s == '\n') {
-            *out = o;
-            *n = k;
-            return s;
-        }
+        sum[k++] += v;
     }
-    while (k-- > 0)
-        sum[k] -= added[k];
+    if (ok && k && *s == '\n') {
+        *out = o;
+        *n = k;
+        return s;
+    }
+    for (size_t i = 0; i < k; i++) {
+        added = get_varint(added, &v);
+        sum[i] -= v;
+    }
     return NULL;
 }
 
@@ -220,23 +222,26 @@ static const char *plain_lines(struct reader *r, const char *s, const char *end,
     return s;
 }
 
-// After a jump: "* *" or "*", the line with its place if that is the place of the line before.
-// Returns the byte after its newline, or NULL for cost_line().
+// After a jump the line with its place: "* *" or "*" if that is the place of the line before,
+// "* 0 " where no lines are known. Returns the byte after its newline, or NULL for cost_line().
 static const char *jump_place(struct reader *r, const char *s)
 {
+    uint64_t pos[COLUMNS_MAX];
+    bool ok = true;
+
     if (!r->map_count)
         return NULL;
+    memcpy(pos, r->pos, sizeof(pos));
     for (unsigned i = 0; i < r->col_count; i++) {
-        if (*s != '*')
-            return NULL;
-        s++;
+        s = position_fast(s, &pos[r->col[i]], &ok);
         if (*s == ' ')
             s++;
         else if (i + 1 < r->col_count)
             return NULL;
     }
-    if (*s != '\n')
+    if (!ok || *s != '\n')
         return NULL;
+    memcpy(r->pos, pos, sizeof(pos));
     record_finish_pending(r);
     return s + 1;
 }
