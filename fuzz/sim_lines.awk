@@ -11,7 +11,8 @@ BEGIN {
 }
 /^[0-9]/ {
     for (i = 1; i <= wanted; i++)
-        value[$1, i] += $column[name[i]]
+        if (name[i] in column) # without branches: 0
+            value[$1, i] += $column[name[i]]
     lines[$1]
 }
 END {

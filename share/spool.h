@@ -23,7 +23,7 @@
 #include "share/moduli.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 23u
+#define SPOOL_VERSION 24u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -263,7 +263,7 @@ enum spool_map_flag {
 // One instruction of a block.
 struct spool_insn {
     uint8_t len;
-    uint8_t flags;         // enum spool_insn_flag
+    uint8_t flags; // enum spool_insn_flag
     // Data references of every execution.
     uint8_t reads : 4, writes : 4;
     uint8_t from; // with --data=yes: where its address comes from (enum spool_from)
@@ -332,17 +332,17 @@ enum spool_event {
     SPOOL_EVENTS,
 };
 
-#define SPOOL_COUNTED_ALWAYS  UINT64_C(0)
-#define SPOOL_COUNTED_CACHE   SPOOL_F_CACHE_SIM
-#define SPOOL_COUNTED_BRANCH  SPOOL_F_BRANCH_SIM
-#define SPOOL_COUNTED_L2      SPOOL_F_L2
+#define SPOOL_COUNTED_ALWAYS    UINT64_C(0)
+#define SPOOL_COUNTED_CACHE     SPOOL_F_CACHE_SIM
+#define SPOOL_COUNTED_BRANCH    SPOOL_F_BRANCH_SIM
+#define SPOOL_COUNTED_L2        SPOOL_F_L2
 #define SPOOL_COUNTED_TLB       SPOOL_F_TLB
 #define SPOOL_COUNTED_PREFETCH  SPOOL_F_PREFETCH
 #define SPOOL_COUNTED_PREDICTOR SPOOL_F_PREDICTOR
 #define SPOOL_COUNTED_CORE      SPOOL_F_CORE
-#define SPOOL_COUNTED_BUS     SPOOL_F_BUS
-#define SPOOL_COUNTED_SYSTIME SPOOL_F_SYSTIME
-#define SPOOL_COUNTED_SYSCPU  SPOOL_F_SYSCPU
+#define SPOOL_COUNTED_BUS       SPOOL_F_BUS
+#define SPOOL_COUNTED_SYSTIME   SPOOL_F_SYSTIME
+#define SPOOL_COUNTED_SYSCPU    SPOOL_F_SYSCPU
 
 static inline int spool_event_counted(enum spool_event e, uint64_t run_flags)
 {
@@ -557,9 +557,9 @@ struct spool_data_count {
     uint32_t counter; // plus one
     uint32_t object;
     uint64_t l1, l2, ll;
-    uint64_t last;     // address of the last miss of ...
-    uint32_t thread;   // ... this one, the first that missed: a number, from 1 on
-    uint32_t walk;     // the entry that has the walk, plus one; 0: not looked for yet
+    uint64_t last;   // address of the last miss of ...
+    uint32_t thread; // ... this one, the first that missed: a number, from 1 on
+    uint32_t walk;   // the entry that has the walk, plus one; 0: not looked for yet
     uint64_t steps;
     uint64_t ahead, back; // to the next line of D1, to the one before
     uint64_t near;        // by less than SPOOL_DATA_NEAR
@@ -777,12 +777,12 @@ struct spool_header {
     // first of the run, ends.
     uint32_t s_tree, tree_pid;
     uint32_t s_patterns, patterns_bytes; // see SPOOL_PATTERN_CALLERS
-    uint32_t every_blocks;            // --dump-every-bb: a part every so many blocks; 0: none
-    uint32_t systime_unit;         // ns in a unit of sysTime
+    uint32_t every_blocks;               // --dump-every-bb: a part every so many blocks; 0: none
+    uint32_t systime_unit;               // ns in a unit of sysTime
     uint32_t replayer; // pid of the replayer (--replay), which may outlive the client; 0: none
     // Absolute path of quern-finish, which is tried before s_quern; 0: none.
     uint32_t s_finisher;
-    uint32_t s_trace; // --trace-refs=FILE
+    uint32_t s_trace;        // --trace-refs=FILE
     uint32_t s_translations; // folder of the persistent cache; 0: none
     uint32_t s_parent;       // of a forked child: the spool of the process that forked it
 
@@ -823,7 +823,8 @@ struct spool_header {
     // without --trace-children=yes. s_native: the path of the first, if it is known.
     uint64_t n_native;
     uint32_t s_native, n_unused;
-    uint64_t n_reserved[6];
+    uint64_t n_ahead; // full record buffers that their own thread simulated ahead of their turn
+    uint64_t n_reserved[5];
     // Start of `quern run`, ns since 1970: a warning is printed for modules modified later.
     uint64_t start_time;
 

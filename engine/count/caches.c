@@ -337,17 +337,24 @@ void caches_init(void)
     curve_init();
 }
 
+void (*caches_two_lines)(struct thread *t, u64 addr, u32 size, u32 counter);
+
 // A miss of an L1. `counter` counts the L1 miss, the next one the LL miss.
 void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     ll_ref(t, addr, size, counter);
 }
 
-void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
+u32 caches_fetch_bits(u32 id)
+{
+    return tb_config.ahead ? LL_FETCH | id << LL_ID_SHIFT : levels_are_on() ? LL_FETCH : 0;
+}
+
+void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter, u32 id)
 {
     if (tb_config.curve)
         curve_fetch_missed(t, addr, size);
-    ll_ref(t, addr, levels_are_on() ? size | LL_FETCH : size, counter);
+    ll_ref(t, addr, size | caches_fetch_bits(id), counter);
 }
 
 // With --curve lines of the sample, with --data those that threads share and those that are
@@ -459,6 +466,33 @@ static bool d1_lines(struct thread *t, u64 addr, u32 size)
     return miss || second;
 }
 
+// -- a buffer that is simulated ahead (ahead.h) --
+
+void caches_ahead_init(struct thread *a)
+{
+    if (!a->sim)
+        a->sim = heap_alloc(sizeof(*a->sim));
+    a->sim->branch = (struct sim_branch *)((u64)a->self + TA_BRANCH);
+}
+
+void caches_ahead_empty(struct thread *a)
+{
+    u8 *area = (u8 *)a->self;
+    u32 *tags = (u32 *)(area + TA_I1_TAGS), n = tb_config.i1_sets * spool->i1.assoc;
+    u16 *hints = (u16 *)(area + TA_I1_HINTS);
+
+    for (u32 i = 0; i < n; i++)
+        if (tags[i] < TA_I1_IDS)
+            hints[tags[i]] = 0;
+    memset(tags, 0, n * sizeof(*tags));
+    memset(area + TA_I1_STAMPS, 0, n * sizeof(u64));
+    memset(area + TA_I1_NEXT, 0, tb_config.i1_sets * sizeof(u64));
+    memset(area + TA_D1_STAMPS, 0, tb_config.d1_sets * caches_d1_stride() * sizeof(u64));
+    memset(area + TA_D1_NEXT, 0, tb_config.d1_sets * sizeof(u64));
+    orders_forget(a);
+    caches_make(a);
+}
+
 static bool d1_ref(struct thread *t, u64 addr, u32 size)
 {
     bool missed;
@@ -479,6 +513,10 @@ void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
     size &= ~(CACHES_WRITE | CACHES_STORES);
     if (tb_config.curve)
         curve_data(t, addr, size, write);
+    if (t->ahead_of && (addr ^ (addr + size - 1)) > t->sim->stamps.low) {
+        caches_two_lines(t, addr, size, counter);
+        return;
+    }
     missed = d1_ref(t, addr, size);
     if (missed && tb_config.curve)
         curve_data_missed(t, addr, size, write);
@@ -525,6 +563,12 @@ static bool i1_touch(struct thread *t, u64 a, u32 id)
         t->sim->i1_ids + (a >> tb_config.i1_shift & (tb_config.i1_sets - 1)) * spool->i1.assoc;
 
     return ways[0] != id && sim_narrow_search(ways, spool->i1.assoc, id);
+}
+
+bool caches_touch(struct thread *t, u64 addr, u32 bits)
+{
+    return bits & LL_FETCH ? i1_touch(t, addr, bits >> LL_ID_SHIFT & (TA_I1_IDS - 1))
+                           : d1_touch(t, &t->sim->stamps, addr);
 }
 
 static bool mispredicts(struct sim_predict *p, u64 pc, bool taken)

@@ -61,9 +61,22 @@ static inline u32 caches_way(bool reads, bool writes)
 void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter);
 // A reference that has missed D1; a fetch that has missed I1.
 void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
-void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
+// id: of its last line.
+void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter, u32 id);
 // An instruction fetch: whether I1 missed. first, last: ids of its lines; 0: I1 has no ids.
 bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last);
+// What LL's batch has of a fetch besides its bytes.
+u32 caches_fetch_bits(u32 id);
+
+// -- for ahead.h --
+// In an area that has the tables of a second state: makes it, and empties it.
+void caches_ahead_init(struct thread *a);
+void caches_ahead_empty(struct thread *a);
+// Of a second state, a data reference that has two lines.
+extern void (*caches_two_lines)(struct thread *t, u64 addr, u32 size, u32 counter);
+// Uses the line of addr; bits: those of a fetch, or 0. Whether it was not in the L1.
+bool caches_touch(struct thread *t, u64 addr, u32 bits);
+
 // A conditional branch: whether it was mispredicted, which is counted at `counter`.
 bool caches_branch(struct thread *t, u64 pc, bool taken, u32 counter);
 // An indirect branch: whether it was mispredicted. branch: the low half of its address; with

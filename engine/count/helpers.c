@@ -47,7 +47,7 @@ void helpers_i1_miss(struct thread *t, const u8 *ret)
     struct helperdesc_i1 d;
 
     helperdesc_read(&d, ret, HELPERDESC_WORDS(struct helperdesc_i1, first));
-    caches_i1_missed(t, helperdesc_u64(d.pc), d.len, d.counter);
+    caches_i1_missed(t, helperdesc_u64(d.pc), d.len, d.counter, 0);
 }
 
 void helpers_i1_any(struct thread *t, const u8 *ret)
@@ -58,7 +58,7 @@ void helpers_i1_any(struct thread *t, const u8 *ret)
     helperdesc_read(&d, ret, sizeof(d) / 4);
     pc = helperdesc_u64(d.pc);
     if (caches_iref(t, pc, d.len, d.first, d.last))
-        caches_i1_missed(t, pc, d.len, d.counter);
+        caches_i1_missed(t, pc, d.len, d.counter, d.last);
 }
 
 void helpers_bc(struct thread *t, const u8 *ret)

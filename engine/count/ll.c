@@ -45,13 +45,6 @@ static struct {
     _Alignas(64) struct lock lock;
 } stripe[STRIPES];
 
-// A batched reference, in the thread's area. routine.S writes these, too.
-struct pending {
-    u64 addr;
-    u32 counter;
-    u32 size; // 0: within a line; LL_FETCH; LL_DONE
-};
-
 // With a replayer, references are batched in pieces, and either side may simulate a piece: the
 // client's thread does where it would wait for an empty buffer. Whoever simulates holds the first
 // stripe's lock. t->ll points into the piece that is being filled.
@@ -69,7 +62,7 @@ struct queue {
     u32 *word;
 };
 
-_Static_assert(sizeof(struct pending) == 16, "asm size");
+_Static_assert(sizeof(struct ll_pending) == 16, "asm size");
 _Static_assert(TA_LL % PIECE_BYTES == 0 && TA_LL_PIECES % PIECE_BYTES == 0 &&
                    THREAD_AREA_STRIDE % PIECE_BYTES == 0,
                "asm looks at 16 bits");
@@ -150,11 +143,19 @@ static void init_levels(void)
     set_batch(own_batch());
 }
 
+static void init_bits(void)
+{
+    vector_sets.ll_bits = tb_config.ahead ? LL_OPEN | LL_BYTES : ~0u;
+    for (u32 i = 3; i < ARRAY_SIZE(vector_not_simple); i += 4)
+        vector_not_simple[i] = (u32)vector_sets.ll_bits;
+}
+
 void ll_init(void)
 {
     struct sim_geometry g = geometry();
     u32 sets = g.size / g.line / g.assoc;
 
+    init_bits();
     levels_init();
     many_init(levels_are_on());
     if (levels_are_on()) {
@@ -333,9 +334,9 @@ static bool own_ref(u64 addr, u32 size)
     return ref(addr, size);
 }
 
-static struct pending *first_of(const struct thread *t)
+static struct ll_pending *first_of(const struct thread *t)
 {
-    return (struct pending *)((u8 *)t->self + TA_LL);
+    return (struct ll_pending *)((u8 *)t->self + TA_LL);
 }
 
 static struct queue *queue_of(const struct thread *t)
@@ -343,13 +344,13 @@ static struct queue *queue_of(const struct thread *t)
     return (struct queue *)((u8 *)t->self + TA_LL_QUEUE);
 }
 
-static struct pending *piece_of(const struct thread *t, u32 n)
+static struct ll_pending *piece_of(const struct thread *t, u32 n)
 {
-    return (struct pending *)((u8 *)t->self + TA_LL_PIECES + n % PIECES * PIECE_BYTES);
+    return (struct ll_pending *)((u8 *)t->self + TA_LL_PIECES + n % PIECES * PIECE_BYTES);
 }
 
 // The first batched reference that is in no full piece.
-static struct pending *begin_of(const struct thread *t)
+static struct ll_pending *begin_of(const struct thread *t)
 {
     const struct queue *q = queue_of(t);
 
@@ -378,16 +379,31 @@ bool ll_has_pending(const struct thread *t)
     return has_batch(t) || many_has(t);
 }
 
-static void append(struct thread *t, u64 addr, u32 size, u32 counter)
+// The bytes of a reference, from its size.
+static u32 bytes_of(u32 size)
 {
-    u32 fetch = size & LL_FETCH, bytes = size & ~LL_FETCH;
-    bool one = addr >> ll.line_shift == (addr + bytes - 1) >> ll.line_shift;
+    return size & (tb_config.ahead ? LL_BYTES : ~LL_FETCH);
+}
 
+static bool is_in_one(u64 addr, u32 bytes)
+{
+    return addr >> ll.line_shift == (addr + bytes - 1) >> ll.line_shift;
+}
+
+void ll_append(struct thread *t, u64 addr, u32 size, u32 counter)
+{
     ll_counts(t);
-    *(struct pending *)t->ll = (struct pending){ addr, counter, (one ? 0 : bytes) | fetch };
-    t->ll += sizeof(struct pending);
+    *(struct ll_pending *)t->ll = (struct ll_pending){ addr, counter, size };
+    t->ll += sizeof(struct ll_pending);
     if (t->ll % PIECE_BYTES == 0)
         ll_full(t);
+}
+
+static void append(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    u32 bytes = bytes_of(size);
+
+    ll_append(t, addr, is_in_one(addr, bytes) ? size - bytes : size, counter);
 }
 
 // One lock for all sets: a replaced line goes to any set.
@@ -422,6 +438,7 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
     }
     ll_counts(t);
     calls_count(t, counter, 1);
+    size = bytes_of(size);
     miss = ll.shared ? shared_ref(addr, size) : own_ref(addr, size);
     if (miss)
         calls_count(t, counter + 1, 1);
@@ -437,14 +454,14 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 #define AHEAD 8 // references whose sets are on their way into the host's cache
 
 // Before it is counted: a thread that is killed may lose a miss, but none is counted twice.
-static void mark(struct pending *w, u32 as)
+static void mark(struct ll_pending *w, u32 as)
 {
     __atomic_store_n(&w->size, as, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 // @holds(the first stripe's lock)
-static void simulate_known_levels(struct thread *t, struct pending *w, struct pending *end,
+static void simulate_known_levels(struct thread *t, struct ll_pending *w, struct ll_pending *end,
                                   vectorlevels_one *one)
 {
     for (u32 size; w < end; w++) {
@@ -459,7 +476,7 @@ static void simulate_known_levels(struct thread *t, struct pending *w, struct pe
 }
 
 // @holds(the first stripe's lock)
-static void simulate_levels(struct thread *t, struct pending *w, struct pending *end)
+static void simulate_levels(struct thread *t, struct ll_pending *w, struct ll_pending *end)
 {
     levels_one *one = levels_can_wait() ? levels_ref_later : levels_ref;
     vectorlevels_one *known = vectorlevels_for(t);
@@ -484,9 +501,9 @@ static void simulate_levels(struct thread *t, struct pending *w, struct pending 
 
 // A piece is full: TLBs and streams are asked by who fills it, the other levels by who simulates
 // it.
-static void ask_first(struct thread *t, struct pending *w)
+static void ask_first(struct thread *t, struct ll_pending *w)
 {
-    const struct pending *end = w + PIECE_BYTES / sizeof(*w);
+    const struct ll_pending *end = w + PIECE_BYTES / sizeof(*w);
 
     if (!levels_are_on() || !vectorlevels_ask_first(t))
         return;
@@ -494,7 +511,8 @@ static void ask_first(struct thread *t, struct pending *w)
         w->size |= vectorlevels_ask(t, w->addr, w->size & ~LL_FLAGS ? w->size : w->size | 1);
 }
 
-static struct pending *simulate_by_vectors(struct pending *w, struct pending *end, u64 *counters)
+static struct ll_pending *simulate_by_vectors(struct ll_pending *w, struct ll_pending *end,
+                                              u64 *counters)
 {
     if (!vector_sets.ll_set || !tb_config.vectors || tb_config.data)
         return w;
@@ -511,7 +529,7 @@ static void own_ahead(u64 addr)
 }
 
 // With --data=yes: what has missed waits for its object (objects/many.h).
-static void simulate_data(struct thread *t, struct pending *w, struct pending *end)
+static void simulate_data(struct thread *t, struct ll_pending *w, struct ll_pending *end)
 {
     for (; w < end; w++) {
         bool miss;
@@ -543,7 +561,7 @@ static void count_at(struct thread *t, u64 *counters, u32 counter)
 // own: counts at the thread's own counters, not those of the replayer (levels: at those, always).
 // The finisher adds all.
 // @holds(the first stripe's lock; no thread simulates a single reference while others have batches)
-static void simulate(struct thread *t, struct pending *w, struct pending *end, bool own)
+static void simulate(struct thread *t, struct ll_pending *w, struct ll_pending *end, bool own)
 {
     u64 *counters = own ? t->counters : t->misses;
 
@@ -555,6 +573,7 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end, b
         simulate_data(t, w, end);
         return;
     }
+    u32 bytes;
     bool miss;
 
     for (; w < end; w++) {
@@ -565,7 +584,8 @@ static void simulate(struct thread *t, struct pending *w, struct pending *end, b
             own_ahead(w[AHEAD].addr);
         if (w->size == LL_DONE)
             continue;
-        miss = own_ref(w->addr, w->size ? w->size : 1);
+        bytes = bytes_of(w->size);
+        miss = own_ref(w->addr, bytes ? bytes : 1);
         mark(w, LL_DONE);
         count_at(t, counters, w->counter);
         if (miss)
@@ -593,7 +613,7 @@ static void take_lock(void)
 // Simulates the oldest piece, if there is one.
 static void simulate_piece(struct thread *t, struct queue *q, bool own)
 {
-    struct pending *w = piece_of(t, q->done);
+    struct ll_pending *w = piece_of(t, q->done);
 
     if (!pieces(q))
         return;
@@ -622,7 +642,7 @@ void ll_drain_batch(struct thread *t)
         while (pieces(q))
             simulate_piece(t, q, false);
     }
-    simulate(t, begin_of(t), (struct pending *)t->ll, false);
+    simulate(t, begin_of(t), (struct ll_pending *)t->ll, false);
     lock_drop(&stripe[0].lock);
     t->ll = (u64)begin_of(t);
     if (many_wait && many_is_full(t))
@@ -662,10 +682,35 @@ static void leave_to_thread(const struct queue *q)
     }
 }
 
+void ll_simulate(struct thread *t, struct ll_pending *from, struct ll_pending *end)
+{
+    take_lock();
+    simulate(t, from, end, false);
+    lock_drop(&stripe[0].lock);
+}
+
+void (*ll_ahead_full)(struct thread *a);
+
+void ll_ahead_begin(struct thread *a, u64 at)
+{
+    queue_of(a)->on = 1;
+    a->ll = at;
+}
+
+bool ll_ahead_may(const struct thread *t)
+{
+    return !ll_is_shared() && __atomic_load_n(&queue_of(t)->on, __ATOMIC_ACQUIRE) &&
+           __atomic_load_n(&vector_sets.ll_batch, __ATOMIC_ACQUIRE) == LL_BATCH_SHARED;
+}
+
 void ll_full(struct thread *t)
 {
     struct queue *q = queue_of(t);
 
+    if (t->ahead_of) {
+        ll_ahead_full(t);
+        return;
+    }
     if (!q->on) {
         ll_drain_batch(t);
         return;
@@ -715,7 +760,7 @@ bool ll_help(struct thread *t)
     if (!q->on || !pieces(q) || !lock_try(&stripe[0].lock))
         return false;
     if (pieces(q))
-        __atomic_fetch_add(&spool->n_helped, PIECE_BYTES / sizeof(struct pending),
+        __atomic_fetch_add(&spool->n_helped, PIECE_BYTES / sizeof(struct ll_pending),
                            __ATOMIC_RELAXED);
     // The replayer writes to its own at the same time, a branch's each time it is executed: a line
     // of both would move between the processors (matrix with branches: 1.5 times the time).

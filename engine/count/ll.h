@@ -34,9 +34,9 @@ void ll_thread_init(struct thread *t);
 
 // A reference to [addr, addr + size), at most a line, that has missed its L1. Counts the L1 miss at
 // `counter` and an LL miss at `counter + 1`, or what levels.h says. LL_FETCH in size: it is a
-// fetch; only if levels_are_on(). Simulated after all batched references: at once or, in
-// a replay, by the next ll_drain() at the latest. Changes vector registers if references are
-// batched. @signal-safe
+// fetch; only if levels_are_on() or, with the id of its last line, with tb_config.ahead. Simulated
+// after all batched references: at once or, in a replay, by the next ll_drain() at the latest.
+// Changes vector registers if references are batched. @signal-safe
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter);
 
 // Before something is counted that a replay finds: what is batched belongs to calls that have noted
@@ -48,6 +48,25 @@ void ll_drain(struct thread *t);
 // The same; with --data=yes what has missed may wait for its object (objects/many.h). For calls.
 void ll_drain_batch(struct thread *t);
 bool ll_has_pending(const struct thread *t);
+
+// A batched reference, in the thread's area. routine.S writes these, too.
+struct ll_pending {
+    u64 addr;
+    u32 counter;
+    u32 size; // 0: within a line; LL_FETCH; LL_DONE; with tb_config.ahead as vector.h says
+};
+
+// Appends a reference as it is. As ll_ref().
+void ll_append(struct thread *t, u64 addr, u32 size, u32 counter);
+// Simulates these of t after all that are batched, and counts them at t->misses. As ll_drain().
+void ll_simulate(struct thread *t, struct ll_pending *from, struct ll_pending *end);
+
+// For count/ahead.h: whether what t records is batched in pieces now, also while the replayer goes
+// on. Then a second state's references may go to `at`; ll_ahead_full() is called when that is at a
+// multiple of 64 KiB.
+bool ll_ahead_may(const struct thread *t);
+void ll_ahead_begin(struct thread *a, u64 at);
+extern void (*ll_ahead_full)(struct thread *a);
 
 // For replays: the batch is full, t->ll is at a multiple of 64 KiB. As ll_drain().
 void ll_full(struct thread *t);

@@ -10,6 +10,12 @@
     .globl vector_sets, vector_ways, vector_eight
 vector_sets:
     .zero VS_SIZE
+// For four batched references: bits of their sizes that are all clear when each lies within a line,
+// and has not been simulated yet.
+    .globl vector_not_simple
+    .balign 64
+vector_not_simple:
+    .zero 64
 
     .section .rodata.vector, "a"
     .balign 64
@@ -35,15 +41,10 @@ vector_other_ways:
     .endr
     .set row, row + 1
     .endr
-// For four batched references: bits that are all clear when each lies within a line, has a client
-// address, and has not been simulated yet.
-vector_too_wide: // addresses
+// For four batched references: bits that are all clear when each has a client address.
+vector_too_wide:
     .rept 4
     .quad 0xffff800000000000, 0
-    .endr
-vector_not_simple: // sizes
-    .rept 4
-    .quad 0, 0xffffffff00000000
     .endr
 // Read from word 15 - w on: a mask of a line's words up to w.
 vector_up_to:
@@ -372,7 +373,7 @@ vector_refer: // rdi: an address whose tag fits 32 bits
     cmp ebx, LL_DONE
     je 7f
     mov rax, [rdi]
-    test ebx, ebx
+    and ebx, [rip + vector_sets + VS_LL_BITS]
     jnz 4f
 2:  LL_PLACE 9f
     \broadcast
@@ -456,6 +457,7 @@ vector_waiting:
     mov rbp, rsp
     push rbx
     push r12
+    push r13
     sub rsp, PLACES
     mov r12, rsi
     lea r9, [rip + vector_up_to + 15 * 4]
@@ -467,11 +469,14 @@ vector_waiting:
     test r8, r8
     jz 7f
     xor ebx, ebx
+    xor r13d, r13d // which straddle two lines, or are done
 2:  mov rax, rbx
     add rax, rax
-    cmp dword ptr [rdi + rax * 8 + 12], 0
-    jne 5f
-    mov rax, [rdi + rax * 8]
+    mov ecx, [rip + vector_sets + VS_LL_BITS]
+    test [rdi + rax * 8 + 12], ecx
+    jz 6f
+    bts r13d, ebx
+6:  mov rax, [rdi + rax * 8]
     LL_PLACE 5f
     prefetchw [r8 + r11]
     mov [rsp + rbx * 8 + OFFSETS], r11
@@ -480,15 +485,22 @@ vector_waiting:
     cmp ebx, 16
     jb 2b
     xor ebx, ebx
-3:  mov r11, [rsp + rbx * 8 + OFFSETS]
+3:  bt r13d, ebx
+    jc 8f
+    mov r11, [rsp + rbx * 8 + OFFSETS]
     vmovd xmm3, dword ptr [rsp + rbx * 8 + TAGS]
     SEARCH_32
     COUNT
     add rdi, 16
-    inc ebx
+9:  inc ebx
     cmp ebx, 16
     jb 3b
     jmp 1b
+8:  lea rsi, [rdi + 16]
+    call vector_each_32
+    cmp rdi, rsi
+    je 9b
+    jmp 7f
 4:  mov rsi, r12
 5:  mov rbx, rsi
     cmp rdi, rsi
@@ -497,7 +509,8 @@ vector_waiting:
     cmp rdi, rbx
     je 1b
 7:  mov rax, rdi
-    lea rsp, [rbp - 16]
+    lea rsp, [rbp - 24]
+    pop r13
     pop r12
     pop rbx
     pop rbp
@@ -599,8 +612,9 @@ vector_even: // of two vectors' words
     jae 1b
     kortestw k5, k5
     jz 2b
-11: cmp dword ptr [rdi + 12], 0 // some of these straddle two lines, or are done
-    je 2b
+11: mov ecx, [rip + vector_sets + VS_LL_BITS]
+    test [rdi + 12], ecx // some of these straddle two lines, or are done
+    jz 2b
     lea rsi, [rdi + 16]
     call \each
     cmp rdi, rsi

@@ -35,7 +35,8 @@
 #define VS_OWNER        152 // with --calls=yes: of each counter the place of its event ...
 #define VS_TOTALS       160 // ... among the totals, whose first this is
 #define VS_AT_MISS_MASK 168 // VS_LL_AHEAD where a miss of an L1 loads its set ahead, else 0
-#define VS_SIZE         176
+#define VS_LL_BITS      176 // of a size: clear if the reference lies within a line, and waits
+#define VS_SIZE         184
 #define VS_HINTS        8192
 
 #define LL_BATCH_OWN    0xff       // 16 references
@@ -52,6 +53,12 @@
 #define LL_STREAM_BIT    8
 #define LL_STREAM_BITS   9
 #define LL_FLAGS         0x7fffff00
+// With tb_config.ahead a size has 8 bits, too, and a fetch has its last line's id (0: none) in the
+// bits above them. LL_OPEN is for ahead.c alone: whether it has missed is not known.
+#define LL_BYTES      0xff
+#define LL_ID_SHIFT   8
+#define LL_OPEN       0x80000000
+#define LL_ONE_MISSED 0x20000000 // of what has two lines, one has missed
 
 #ifdef __ASSEMBLER__
 
@@ -100,8 +107,11 @@ struct vector_sets {
     const u8 *owner;
     u64 totals;
     u64 at_miss_mask;
+    u64 ll_bits;
 };
 extern struct vector_sets vector_sets;
+// vector_sets.ll_bits of the sizes of four references.
+extern u32 vector_not_simple[16];
 
 _Static_assert(offsetof(struct vector_sets, d1_low) == VS_D1_LOW, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_assoc) == VS_LL_ASSOC, "asm offset");
@@ -115,6 +125,7 @@ _Static_assert(offsetof(struct vector_sets, ll_set) == VS_LL_SET, "asm offset");
 _Static_assert(offsetof(struct vector_sets, d1_assoc) == VS_D1_ASSOC, "asm offset");
 _Static_assert(offsetof(struct vector_sets, totals) == VS_TOTALS, "asm offset");
 _Static_assert(offsetof(struct vector_sets, at_miss_mask) == VS_AT_MISS_MASK, "asm offset");
+_Static_assert(offsetof(struct vector_sets, ll_bits) == VS_LL_BITS, "asm offset");
 _Static_assert(sizeof(struct vector_sets) == VS_SIZE, "asm size");
 _Static_assert(SIM_STAMPS_HINTS == VS_HINTS, "in vector.S, too");
 

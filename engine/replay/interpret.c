@@ -3,6 +3,7 @@
 #include "engine/replay/interpret.h"
 
 #include "engine/callgraph/calls.h"
+#include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/count/cores.h"
 #include "engine/count/helpers.h"
@@ -78,10 +79,15 @@ void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u6
 
 static void fetch(struct thread *t, const struct record_op *o)
 {
-    bool missed = caches_iref(t, o->add, o->bytes, o->first, o->last);
+    bool missed;
 
+    if (t->ahead_of && o->first != o->last) {
+        ahead_fetch(t, o->add, o->bytes, o->first, o->last, o->counter);
+        return;
+    }
+    missed = caches_iref(t, o->add, o->bytes, o->first, o->last);
     if (missed)
-        caches_i1_missed(t, o->add, o->bytes, o->counter);
+        caches_i1_missed(t, o->add, o->bytes, o->counter, o->last);
     if (tb_config.core)
         cores_fetch(t, missed);
     if (tb_config.sampled && t->core_phase == CORES_LEARN)
@@ -230,7 +236,7 @@ void interpret_d1(struct thread *t, u32 counter, u32 size, u64 addr)
 void interpret_i1(struct thread *t, u32 counter, u32 id, u64 pc)
 {
     if (caches_iref(t, pc, 1, id, id))
-        caches_i1_missed(t, pc, 1, counter);
+        caches_i1_missed(t, pc, 1, counter, id);
 }
 
 void interpret_cond(struct thread *t, u32 counter, u32 taken, u64 pc)

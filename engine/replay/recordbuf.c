@@ -198,6 +198,7 @@ static void replay_all(struct thread *t)
 // In this order: a salvage after SIGKILL replays neither twice.
 static void emptied(struct thread *t)
 {
+    t->recordbuf_sp_known = false;
     objtable_buffer_begins(t, t->recordbuf_begin);
     __atomic_store_n((u64 *)t->recordbuf_begin, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&t->replay_end, 0, __ATOMIC_RELEASE);
@@ -283,10 +284,11 @@ static u32 next_size(struct thread *t)
                : tb_config.recordbuf_size;
 }
 
-bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
+bool recordbuf_full(struct thread *t, u64 addr, u64 *r11, u64 sp)
 {
     u64 end = end_of(t, number_of(t)), start = *r11, next;
     u32 size;
+    bool pays;
 
     if (!tb_config.recording || addr - end >= RECORD_WORDS_MAX * 8ul ||
         start - t->recordbuf_begin > t->recordbuf_size)
@@ -297,9 +299,13 @@ bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
     // The store after a record is the first of the next record: nothing of that is in the buffer
     // yet.
     replayer_start();
-    if (replayer_is_there() && replayer_pays(t)) {
+    pays = replayer_is_there() && replayer_pays(t);
+    if (pays && replayer_ahead(t, (const u64 *)t->recordbuf_begin, (const u64 *)start)) {
+        next = begin_of(t, number_of(t), size);
+        *(u64 *)t->recordbuf_begin = *(u64 *)next = 0;
+        replayer_ahead_over(t, (const u64 *)t->recordbuf_begin);
+    } else if (pays) {
         next = next_of(t, size);
-        replayer_make_space(t);
         *(u64 *)next = 0;
         replayer_hand_over(t, (const u64 *)t->recordbuf_begin, (const u64 *)start);
         __atomic_fetch_add(&spool->n_handed, 1, __ATOMIC_RELAXED);
@@ -311,6 +317,8 @@ bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
         __atomic_fetch_add(&spool->n_replayed, 1, __ATOMIC_RELAXED);
     }
     fill(t, next, size);
+    t->recordbuf_sp = sp;
+    t->recordbuf_sp_known = true;
     objtable_buffer_begins(t, next);
     t->record_at = *r11 = t->recordbuf_begin;
     return true;

@@ -52,7 +52,7 @@ void recordbuf_interrupted(struct thread *t, const struct restore_progress *left
 // Called with the contents of a full buffer, before its replay; NULL: no one needs it. @signal-safe
 extern void (*recordbuf_on_full)(const u64 *from, const u64 *end);
 // Whether a fault at addr means that the buffer is full. Then it is emptied, and *r11 is set to the
-// beginning of the fragment's record. @signal-safe
-bool recordbuf_full(struct thread *t, u64 addr, u64 *r11);
+// beginning of the fragment's record. sp: the client's stack pointer. @signal-safe
+bool recordbuf_full(struct thread *t, u64 addr, u64 *r11, u64 sp);
 
 #endif

@@ -17,10 +17,12 @@
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
+#include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/count/curve.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
+#include "engine/count/vector.h"
 #include "engine/objects/objtable.h"
 #include "engine/replay/autotune.h"
 #include "engine/replay/replay.h"
@@ -43,9 +45,16 @@
 
 enum job_state { JOB_FREE, JOB_BUSY, JOB_AWAITED };
 
+// AHEAD: its thread simulates it now (count/ahead.h), nobody else does. JOINS: it has; what is left
+// of the simulation is done when it is the oldest, and its records may be overwritten already.
+enum buffer_state { BUFFER_RECORDS, BUFFER_AHEAD, BUFFER_JOINS };
+
 struct buffer {
     const u64 *from, *end;
+    u32 state; // enum buffer_state
 };
+
+#define QUEUED (2 * TA_RECORD_BUFFERS) // at most: one more than there are buffers
 
 // The progress of a replay, and when, in processor time of the replaying process.
 struct progress {
@@ -54,11 +63,11 @@ struct progress {
 };
 
 struct job {
-    u32 state;       // enum job_state; JOB_AWAITED: busy, and its thread sleeps
-    u32 given, done; // buffers so far: by the thread, by whoever replays the oldest
-    u32 until;       // JOB_AWAITED: wake the thread when this many are queued
+    u32 state;                // enum job_state; JOB_AWAITED: busy, and its thread sleeps
+    u32 given, done;          // buffers so far: by the thread, by whoever replays the oldest
+    u32 until;                // JOB_AWAITED: wake the thread when this many are queued
     struct progress progress; // of its thread, as the process saw it
-    struct buffer buffer[TA_RECORD_BUFFERS];
+    struct buffer buffer[QUEUED];
 };
 
 _Static_assert(sizeof(struct job) <= TA_JOB_SIZE, "room in the area");
@@ -90,6 +99,8 @@ static struct autotune *autotune_of(const struct thread *t)
     return (struct autotune *)((u64)t + TA_AUTOTUNE);
 }
 
+static bool has_turn; // of the thread that simulates ahead, which is the only one
+
 static u32 queued(const struct job *j)
 {
     return __atomic_load_n(&j->given, __ATOMIC_ACQUIRE) -
@@ -109,6 +120,25 @@ static bool is_awaited(const struct job *j)
            queued(j) > __atomic_load_n(&j->until, __ATOMIC_RELAXED);
 }
 
+static const struct buffer *oldest(const struct job *j)
+{
+    return &j->buffer[j->done % QUEUED];
+}
+
+static bool is_ready(const struct buffer *b)
+{
+    return __atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != BUFFER_AHEAD;
+}
+
+// Simulates the buffer that has been taken.
+static void simulate(struct thread *t, const struct buffer *b)
+{
+    if (b->state == BUFFER_JOINS)
+        ahead_join(t);
+    else
+        replay_records(t, b->from, b->end);
+}
+
 // Takes the oldest buffer. NULL: there is none, or someone is replaying it.
 static const struct buffer *job_take(struct job *j)
 {
@@ -117,8 +147,8 @@ static const struct buffer *job_take(struct job *j)
     if (!queued(j) || !__atomic_compare_exchange_n(&j->state, &expected, JOB_BUSY, false,
                                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return NULL;
-    if (queued(j))
-        return &j->buffer[j->done % TA_RECORD_BUFFERS];
+    if (queued(j) && is_ready(oldest(j)))
+        return oldest(j);
     job_leave(j);
     return NULL;
 }
@@ -134,8 +164,7 @@ static void job_done(struct job *j, struct thread *t)
 // Whoever replayed the oldest is gone, and its unfinished replay has been completed.
 static void job_inherit(struct job *j, struct thread *t)
 {
-    if (t->replay_end && queued(j) &&
-        t->replay_end == (u64)j->buffer[j->done % TA_RECORD_BUFFERS].end)
+    if (t->replay_end && queued(j) && t->replay_end == (u64)j->buffer[j->done % QUEUED].end)
         job_done(j, t);
     t->replay_end = 0;
     __atomic_store_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST);
@@ -166,7 +195,7 @@ static bool take_any(void)
         struct job *j = job_of(t);
         const struct buffer *b;
 
-        if (!queued(j))
+        if (!queued(j) || !is_ready(oldest(j)))
             continue;
         confine(); // not with a buffer in hand
         b = job_take(j);
@@ -175,10 +204,10 @@ static bool take_any(void)
         any = true;
         do {
             ll_beside(t, tb_config.replayer_split);
-            replay_records(t, b->from, b->end);
+            simulate(t, b);
             job_done(j, t);
-            b = &j->buffer[j->done % TA_RECORD_BUFFERS];
-        } while (is_awaited(j));
+            b = oldest(j);
+        } while (is_awaited(j) && is_ready(b));
         job_leave(j);
     }
     return any;
@@ -250,10 +279,13 @@ static void check_threads(void)
 
     while ((t = threads_next_live(&slot))) {
         struct progress *p = &job_of(t)->progress;
+        const struct thread *w = t;
 
-        if (!__atomic_load_n(&t->replay_end, __ATOMIC_ACQUIRE)) {
+        if (t->ahead && __atomic_load_n(&t->ahead->replay_end, __ATOMIC_ACQUIRE))
+            w = t->ahead; // only its thread replays these
+        if (!__atomic_load_n(&w->replay_end, __ATOMIC_ACQUIRE)) {
             p->ns = 0;
-        } else if (is_stuck(t, p, (u32)replayer.client, STUCK_NS * threads_count())) {
+        } else if (is_stuck(w, p, (u32)replayer.client, STUCK_NS * threads_count())) {
             __atomic_store_n(&replayer.stuck, (u32)t->tid, __ATOMIC_SEQ_CST);
             sys_tgkill(replayer.client, t->tid, SANDBOX_SIGNAL);
         }
@@ -270,6 +302,15 @@ static void forget_locks(void)
     heap_forget_lock(); // the replayer dies with it where it may not map more memory
 }
 
+// A thread was killed while it simulated a buffer ahead: its records are there. (If it was their
+// turn already, a part of them is counted, and the rest is lost: await_turn() has said so.)
+static void resume_ahead(struct job *j)
+{
+    for (u32 i = j->done; i != j->given; i++)
+        if (!is_ready(&j->buffer[i % QUEUED]))
+            j->buffer[i % QUEUED].state = BUFFER_RECORDS;
+}
+
 // The client was killed. None of its threads runs, but they may have held locks.
 static void inherit(void)
 {
@@ -282,7 +323,7 @@ static void inherit(void)
     while ((t = threads_next_live(&slot))) {
         struct job *j = job_of(t);
         const struct buffer *b;
-        u32 last = (j->given - 1) % TA_RECORD_BUFFERS;
+        u32 last = (j->given - 1) % QUEUED;
 
         if (!t->own || thread_own(t)->tgid != replayer.client)
             continue;
@@ -291,8 +332,11 @@ static void inherit(void)
             salvage_replay(t, NULL, 0);
             job_inherit(j, t);
         }
+        resume_ahead(j);
         while ((b = job_take(j))) {
-            replay_records(t, b->from, b->end);
+            simulate(t, b);
+            if (b->state == BUFFER_JOINS)
+                caches_restore_clock(t); // the second state's was in a register
             job_done(j, t);
             job_leave(j);
         }
@@ -351,9 +395,13 @@ static void run(void)
 
 // -- the client's side --
 
+static void await_turn(struct thread *t);
+
 void replayer_init(void)
 {
     ll_is_orphan = curve_is_orphan = objtable_is_orphan = is_orphan;
+    ahead_init();
+    ahead_await_turn = await_turn;
     if (tb_config.replayer)
         spool->owner = spooler_counters(2) + 1; // 0: none
 }
@@ -414,16 +462,24 @@ bool replayer_pays(struct thread *t)
     return !autotune_is_here(autotune_of(t), (u64)now.sec * 1000000000 + (u64)now.nsec);
 }
 
-void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
+static void wake(void)
 {
-    struct job *j = job_of(t);
-
-    j->buffer[j->given % TA_RECORD_BUFFERS] = (struct buffer){ from, end };
-    __atomic_store_n(&j->given, j->given + 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&replayer.asleep, __ATOMIC_SEQ_CST))
         return;
     __atomic_fetch_add(&replayer.word, 1, __ATOMIC_SEQ_CST);
     sys_futex(&replayer.word, FUTEX_WAKE_PRIVATE, 1, NULL);
+}
+
+static void queue(struct job *j, const u64 *from, const u64 *end, enum buffer_state state)
+{
+    j->buffer[j->given % QUEUED] = (struct buffer){ from, end, state };
+    __atomic_store_n(&j->given, j->given + 1, __ATOMIC_SEQ_CST);
+}
+
+void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
+{
+    queue(job_of(t), from, end, BUFFER_RECORDS);
+    wake();
 }
 
 // The process was killed while it replayed t's records. It may also have held a lock that another
@@ -565,6 +621,17 @@ static void await(struct thread *t, u32 n, bool patient)
         ll_helps(t, false);
 }
 
+// ahead_join(), by the thread.
+static void join_here(struct thread *t)
+{
+    if (tb_config.vectors)
+        vector_save(t);
+    ll_beside(t, false);
+    ahead_join(t);
+    if (tb_config.vectors)
+        vector_restore(t);
+}
+
 // Waits until at most n are queued. Between two buffers, for a moment no one replays.
 static void settle(struct thread *t, u32 n, u32 looks, bool patient)
 {
@@ -580,7 +647,10 @@ static void settle(struct thread *t, u32 n, u32 looks, bool patient)
         } else if (seen++ < looks) {
             __builtin_ia32_pause();
         } else if ((b = job_take(j))) {
-            replay_run(t, b->from, b->end);
+            if (b->state == BUFFER_JOINS)
+                join_here(t);
+            else
+                replay_run(t, b->from, b->end);
             job_done(j, t);
             job_leave(j);
             seen = 0;
@@ -594,10 +664,99 @@ void replayer_settle(struct thread *t)
         settle(t, 0, 0, false);
 }
 
-void replayer_make_space(struct thread *t)
+// Queued buffers whose records are needed.
+static u32 held(const struct job *j)
 {
-    if (queued(job_of(t)) > TA_RECORD_BUFFERS - 2)
-        settle(t, 1, MOMENT, true);
+    u32 n = 0;
+
+    for (u32 i = __atomic_load_n(&j->done, __ATOMIC_ACQUIRE); i != j->given; i++)
+        n += j->buffer[i % QUEUED].state != BUFFER_JOINS;
+    return n;
+}
+
+// How many are queued behind the one that waits to be joined; 1: none does.
+static u32 behind_joining(const struct job *j)
+{
+    for (u32 i = __atomic_load_n(&j->done, __ATOMIC_ACQUIRE); i != j->given; i++)
+        if (j->buffer[i % QUEUED].state == BUFFER_JOINS)
+            return j->given - i - 1;
+    return 1;
+}
+
+// ahead_await_turn: those before it are simulated by the process. If it is killed meanwhile, the
+// thread cannot replay them: it is in the middle of this buffer.
+static void await_turn(struct thread *t)
+{
+    struct job *j = job_of(t);
+    u32 expected = JOB_FREE;
+
+    while (queued(j) > 1 || !__atomic_compare_exchange_n(&j->state, &expected, JOB_BUSY, false,
+                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        expected = JOB_FREE;
+        if (!is_there())
+            engine_die("the process that simulated the caches has been killed");
+        sys_call0(SYS_sched_yield);
+    }
+    j->buffer[(j->given - 1) % QUEUED].state = BUFFER_JOINS; // if the thread is killed now
+    has_turn = true;
+}
+
+static void simulate_ahead(struct thread *t, const u64 *from, const u64 *end)
+{
+    struct job *j = job_of(t);
+    struct buffer *b = &j->buffer[j->given % QUEUED];
+
+    queue(j, from, end, BUFFER_AHEAD);
+    has_turn = false;
+    routine_replays_two(true);
+    if (tb_config.vectors)
+        vector_save(t);
+    replay_records(ahead_begin(t, t->recordbuf_sp), from, end);
+    ahead_sort(t);
+    t->ahead->replay_end = 0;
+    if (has_turn) {
+        ahead_join(t);
+        job_done(j, t);
+        job_leave(j);
+    } else {
+        __atomic_store_n(&b->state, BUFFER_JOINS, __ATOMIC_SEQ_CST);
+        wake();
+    }
+    if (tb_config.vectors)
+        vector_restore(t);
+    routine_replays_two(false);
+    __atomic_fetch_add(&spool->n_ahead, 1, __ATOMIC_RELAXED);
+}
+
+bool replayer_ahead(struct thread *t, const u64 *from, const u64 *end)
+{
+    bool always = spool->flags & SPOOL_F_REPLAY_SPLIT;
+    u32 full = TA_RECORD_BUFFERS - 1, least = always ? 1 : full;
+    struct job *j = job_of(t);
+
+    ahead_next(t);
+    while (held(j) >= least) {
+        if (t->recordbuf_sp_known && ahead_may(t)) {
+            simulate_ahead(t, from, end);
+            return true;
+        }
+        if (held(j) < full)
+            return false;
+        settle(t, behind_joining(j), MOMENT, true);
+        // When the last one has been joined, two more are enough: it would take a third one's time
+        // until there are three.
+        least = full - 1;
+    }
+    return false;
+}
+
+void replayer_ahead_over(struct thread *t, const u64 *from)
+{
+    struct job *j = job_of(t);
+    struct buffer *b = &j->buffer[(j->given - 1) % QUEUED];
+
+    if (b->from == from)
+        b->from = NULL;
 }
 
 // Drops the queue of a thread that was killed.
@@ -605,6 +764,8 @@ static void forget(struct thread *t)
 {
     struct job *j = job_of(t);
 
+    resume_ahead(j);
+    ahead_forget(t);
     while (queued(j)) {
         if (job_take(j)) {
             j->done = j->given;
@@ -613,8 +774,7 @@ static void forget(struct thread *t)
             await(t, 0, false);
         }
     }
-    j->buffer[(j->given - 1) % TA_RECORD_BUFFERS].from =
-        NULL; // the next may begin at the same address
+    j->buffer[(j->given - 1) % QUEUED].from = NULL; // the next may begin at the same address
 }
 
 void replayer_thread_init(struct thread *t)
@@ -628,6 +788,7 @@ void replayer_thread_init(struct thread *t)
     threads_more_counters(t);
     if (t->misses != t->counters)
         t->misses[spool->owner] = t->slot + 1;
+    ahead_thread_init(t);
 }
 
 // A waiter for its end does not know whose records it replays.

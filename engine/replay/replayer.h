@@ -37,11 +37,15 @@ bool replayer_pays(struct thread *t);
 // A thread begins, in an area that is new or was another thread's.
 void replayer_thread_init(struct thread *t);
 
-// Waits until one more buffer can be handed over and the next one filled. @signal-safe
-void replayer_make_space(struct thread *t);
-
 // Queues the complete records in [from, end) for replay. @signal-safe
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
+
+// A buffer is full. Waits until it can be handed over, and the next one filled; or, where t may,
+// simulates it in t, ahead of its turn (count/ahead.h). Whether it did that: t may then fill the
+// same buffer again. For a salvage after SIGKILL, replayer_ahead_over() is called when the buffer
+// has been emptied. @signal-safe
+bool replayer_ahead(struct thread *t, const u64 *from, const u64 *end);
+void replayer_ahead_over(struct thread *t, const u64 *from);
 
 // Waits until everything that t has handed over has been replayed. @signal-safe
 void replayer_settle(struct thread *t);

@@ -387,13 +387,10 @@ routine_to_cold: // jumped to, at a record that has no routine
     .endm
 
 // Appends a reference at rax to the LL batch. \end := the batch's end.
-    .macro LL_APPEND end, counter, size
+    .macro LL_APPEND end, counter
     mov \end, [r12 + TH_LL]
     mov [\end], rax
     mov [\end + 8], \counter
-    .ifnb \size
-    mov [\end + 12], \size
-    .endif
     add \end, 16
     .endm
 
@@ -638,7 +635,8 @@ routine_miss_i1_two:
 6:  pop rax
     LL_SET 5f
 5:  LATE_NOTED r11
-    LL_APPEND r10, esi, r11d
+    LL_APPEND r10, rsi
+    or [r10 - 4], r11d // beside what rsi says of a fetch
     LL_APPENDED
 8:  mov esi, r11d
     jmp routine_to_op

@@ -947,17 +947,12 @@ static void ways_out(struct maker *m)
     }
 }
 
-// Of the size of a batched reference: it is a fetch, where levels.c has to know.
-static u64 fetch_flag(void)
-{
-    return levels_are_on() ? LL_FETCH : 0;
-}
-
 // Arguments of the AVX2 code of routine.S for a fetch whose last line misses.
 static void miss_by_avx2(struct maker *m, const struct record_op *o)
 {
     struct x86 *a = &m->code;
-    u64 end = o->add + o->bytes - 1, size = (o->first == o->last ? 0u : o->bytes) | fetch_flag();
+    u64 end = o->add + o->bytes - 1;
+    u64 size = (o->first == o->last ? 0u : o->bytes) | caches_fetch_bits(o->last);
     u32 set = (u32)(end >> tb_config.i1_shift) & (tb_config.i1_sets - 1);
 
     x86_mov_imm(a, R_RAX, o->add);
@@ -977,7 +972,7 @@ static void part_op(struct maker *m, const struct part *p)
     bool sampled =
         curve_samples(o->add >> tb_config.i1_shift) || curve_samples(end >> tb_config.i1_shift);
 
-    if (!m->i1.to || sampled || o->add >> 47 || p->from[1].bytes || (two && fetch_flag())) {
+    if (!m->i1.to || sampled || o->add >> 47 || p->from[1].bytes || (two && levels_are_on())) {
         call_op(m, o);
         return;
     }
@@ -987,7 +982,7 @@ static void part_op(struct maker *m, const struct part *p)
     }
     x86_mov_imm(a, R_RAX, o->add);
     x86_mov_imm(a, R_RDX, o->last);
-    x86_mov_imm(a, two ? R_RSI : m->i1.counter, o->counter | fetch_flag() << 32);
+    x86_mov_imm(a, two ? R_RSI : m->i1.counter, o->counter | (u64)caches_fetch_bits(o->last) << 32);
     if (two) {
         x86_mov_imm(a, R_RDI, o->bytes - 1u);
         x86_mov_imm(a, R11, offset_of(o));
@@ -1244,6 +1239,15 @@ static void lead(struct routine_tail *t, u32 k, u32 id)
     t->link[k].to = id;
 }
 
+static bool replay_two; // @guarded_by(links)
+
+void routine_replays_two(bool on)
+{
+    lock_take(&links);
+    replay_two = on;
+    lock_drop(&links);
+}
+
 // A superblock replaces the block that it begins with, but not while another thread may have
 // compared with that block's id and not jumped yet.
 static void link_make(struct routine_tail *t, u32 k, u32 id)
@@ -1251,10 +1255,12 @@ static void link_make(struct routine_tail *t, u32 k, u32 id)
     u32 old = t->link[k].to;
 
     lock_take(&links);
-    if (!old || (arena_block(old)->pc == arena_block(id)->pc && !ll_is_shared()))
+    if (!old)
         lead(t, k, id);
-    else
+    else if (arena_block(old)->pc != arena_block(id)->pc || ll_is_shared())
         t->settled = true;
+    else if (!replay_two)
+        lead(t, k, id);
     lock_drop(&links);
 }
 

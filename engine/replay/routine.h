@@ -20,6 +20,10 @@ u8 *routine_begin(const struct record_block *b, u8 *at);
 // that is.
 const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine);
 
+// Two processors replay one thread's records from now on, or do not: meanwhile no link of a routine
+// is led elsewhere.
+void routine_replays_two(bool on);
+
 // In the child of a fork.
 void routine_fork_child(void);
 

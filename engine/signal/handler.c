@@ -423,7 +423,7 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
         if (info->signo == SIGBUS && spooler_owns(info->addr))
             crashed(t, info, u);
         allow_unaligned();
-        if (recordbuf_full(t, info->addr, &uc->mc.gpr[FRAME_R11]) ||
+        if (recordbuf_full(t, info->addr, &uc->mc.gpr[FRAME_R11], uc->mc.gpr[FRAME_SP]) ||
             calls_full(t, info->addr, &uc->mc.gpr[FRAME_CX]))
             return;
         left = restore_recover(t, u);

@@ -42,7 +42,7 @@ bool config_no_replay(void)
 
     if ((spool->flags & SPOOL_F_REPLAY_AUTO) != SPOOL_F_REPLAY_AUTO)
         return false;
-    c->recording = c->replayer = c->watched = c->stamps = c->calls_lazy = false;
+    c->recording = c->replayer = c->watched = c->stamps = c->calls_lazy = c->ahead = false;
     c->vectors = 0;
     whole_addresses(c);
     return true;
@@ -76,6 +76,20 @@ static u32 vectors(void)
     if (cpu.avx512 && !(spool->flags & SPOOL_F_NO_AVX512))
         return 64;
     return cpu.avx2 ? 32 : 0;
+}
+
+// Whether a thread may simulate a buffer before its turn (count/ahead.h): where only caches are
+// simulated, of a size that is compared quickly, and a line that misses an L1 is in one line of LL.
+static bool may_ahead(const struct tb_config *c)
+{
+    const struct spool_geometry *i1 = &spool->i1, *d1 = &spool->d1, *ll = &spool->ll;
+    bool others = c->branch || c->calls || c->data || c->curve || c->core || c->predictor ||
+                  (spool->flags & SPOOL_F_L2);
+
+    return c->replayer && c->replayer_split && c->stamps && !others && ll->line >= i1->line &&
+           ll->line >= d1->line && d1->line <= CONFIG_AHEAD_LINE &&
+           c->i1_sets <= CONFIG_AHEAD_SETS && c->d1_sets <= CONFIG_AHEAD_SETS &&
+           i1->size / i1->line + d1->size / d1->line <= CONFIG_AHEAD_WAYS;
 }
 
 // Called last. The fastest choice: with two processors another process; with one, batches if sets
@@ -113,6 +127,7 @@ static void config_replay(struct tb_config *c)
     // The others count where a call is not known.
     c->calls_lazy = c->calls && c->vectors && !c->data && !c->core && !c->curve &&
                     !(spool->flags & (SPOOL_F_L2 | SPOOL_F_NO_HINTS));
+    c->ahead = may_ahead(c);
 }
 
 void config_init(u64 i1_bytes, u64 d1_bytes)

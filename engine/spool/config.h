@@ -6,6 +6,12 @@
 
 #include "engine/base/types.h"
 
+// The largest caches of which a buffer is simulated ahead: bytes of a line of D1, sets of each, and
+// ways of both together.
+#define CONFIG_AHEAD_LINE 128u
+#define CONFIG_AHEAD_SETS 4096u
+#define CONFIG_AHEAD_WAYS 8192u
+
 struct tb_config {
     bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
     bool predictor;        // branches are predicted by sim/predict.c, in C
@@ -19,6 +25,7 @@ struct tb_config {
     u32 replayer_beside;   // only while at most this many threads run; 0: always
     bool record_ahead;     // fragments ask for the buffer's lines before they store to them
     bool replayer_split;   // threads that wait for the replayer simulate LL
+    bool ahead;            // and buffers, before their turn (count/ahead.h)
     bool bgfinish;         // a background finisher for a process that forks repeatedly
     bool watched;          // a process salvages the records after SIGKILL
     u32 recordbuf_size;    // bytes of a thread's record buffers, at first
@@ -47,9 +54,9 @@ struct tb_config {
     // counter that holds the last frame's address (callgraph/calls.h)
     u32 calls_events, calls_often, calls_frame, calls_top;
     bool calls_lazy; // replays note totals only before one grows (callgraph/frames.h)
-    u64 flags;   // spool flags
-    bool counts; // translated code counts: client requests switch this (syscalls/counting.c)
-    u32 sink;    // an unused counter, for blocks that do not count
+    u64 flags;       // spool flags
+    bool counts;     // translated code counts: client requests switch this (syscalls/counting.c)
+    u32 sink;        // an unused counter, for blocks that do not count
 };
 extern struct tb_config tb_config;
 

@@ -17,8 +17,8 @@
 // vector index and mask of a gather, for its helper
 #define TA_VEC 0x8400
 // replay/replayer.c: the job that a thread has handed over
-#define TA_JOB         0x8e00
-#define TA_JOB_SIZE    128
+#define TA_JOB         0x8c00
+#define TA_JOB_SIZE    0x280
 #define TA_LL_QUEUE    0x8e80  // and its batch of LL references (count/ll.c)
 #define TA_AUTOTUNE    0x8f00  // replay/autotune.h
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
@@ -58,6 +58,10 @@
 // With --data=yes and stamps, misses that wait for their objects (objects/many.h).
 #define TA_MANY     0x1200000
 #define TA_MANY_END 0x1220000 // struct many_queue
+// In the area of a second state of caches (count/ahead.h), which has no such misses: struct ahead.
+// Its record buffers have the LL references that it has found.
+#define TA_AHEAD     TA_MANY
+#define TA_AHEAD_END 0x1220000
 // LL references that a replayer process finds (count/ll.c): pieces of 64 KiB, used in rotation,
 // each aligned to its size.
 #define TA_LL_PIECES     0x1300000
@@ -259,6 +263,11 @@ struct thread {
     struct alloc_call *alloc;             // objects/alloc.c: of an allocator, not returned yet
     u32 objects_number;                   // of this thread among all that ever were, from 1 on
     u32 sharing_seen;                     // count/caches.c: lines that are watched, as of when
+    // count/ahead.h: the second state of this thread's caches; of that state, the thread.
+    struct thread *ahead, *ahead_of;
+    // recordbuf.c: the client's stack pointer where the buffer that is being filled begins.
+    u64 recordbuf_sp;
+    bool recordbuf_sp_known;
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");

@@ -240,6 +240,7 @@ void summary_engine(FILE *f, const struct spool_header *h)
         { "blocks in superblocks", h->n_superblock_blocks },
         { "full buffers handed over to quern-replay", h->n_handed },
         { "references to LL simulated by their thread meanwhile", h->n_helped },
+        { "full buffers simulated by their thread ahead of their turn", h->n_ahead },
         { "full buffers replayed by their thread", h->n_replayed },
         { "code cache flushes", h->n_flush },
         { "blocks invalidated", h->n_invalidate },

@@ -67,8 +67,9 @@ void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
     asked[n++] = (struct asked){ 'm', addr, size, counter, 0, 0 };
 }
 
-void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
+void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter, u32 id)
 {
+    (void)id;
     caches_l1_missed(t, addr, size, counter);
 }
 

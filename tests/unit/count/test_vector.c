@@ -49,6 +49,8 @@ static int by_avx512(void **state)
     return 0;
 }
 
+static u32 bits = ~0u; // vector_sets.ll_bits
+
 // Sets up an LL of so many sets and ways, with lines of so many bytes, as ll_init() does.
 static void begin_of(u32 sets, u32 assoc, u32 line)
 {
@@ -69,7 +71,10 @@ static void begin_of(u32 sets, u32 assoc, u32 line)
                                         .ll_low = plain.low_mask,
                                         .ll_upper = plain.high_shift - plain.line_shift,
                                         .ll_set = assoc <= 16 ? 6 : 7,
-                                        .ll_last = 1u << (assoc - 1) };
+                                        .ll_last = 1u << (assoc - 1),
+                                        .ll_bits = bits };
+    for (u32 i = 3; i < ARRAY_SIZE(vector_not_simple); i += 4)
+        vector_not_simple[i] = bits;
 }
 
 static void begin(u32 assoc)
@@ -79,8 +84,12 @@ static void begin(u32 assoc)
 
 static void expect(const struct pending *w)
 {
+    u32 size = bits == ~0u ? w->size : w->size & LL_BYTES;
+
+    if (w->size == LL_DONE)
+        return;
     expected[w->counter]++;
-    expected[w->counter + 1] += sim_narrow_ref(&plain, w->addr, w->size ? w->size : 1);
+    expected[w->counter + 1] += sim_narrow_ref(&plain, w->addr, size ? size : 1);
 }
 
 static void check(void)
@@ -103,6 +112,10 @@ static void some(u32 sets, u32 assoc, u32 line, u64 far)
 
             w[i] = (struct pending){ far + (u64)number * line + (u32)rand() % line,
                                      (u32)rand() % 20 * 2, kind == 0 ? line / 2 + 8 : kind == 1 };
+            if (bits != ~0u && rand() % 2)
+                w[i].size |= LL_FETCH | (u32)(rand() % TA_I1_IDS) << LL_ID_SHIFT;
+            if (turn % 4 == 3 && rand() % 8 == 0)
+                w[i].size = LL_DONE;
             expect(&w[i]);
         }
         assert_ptr_equal(pending(w, w + n, misses), w + n);
@@ -128,6 +141,16 @@ static void test_random(void **state)
     for (u32 i = 0; i < 7; i++)
         some(sets[i], 16, 64,
              (1ul << (37 + __builtin_ctz(sets[i]))) - sets[i] * 20 * 64); // the largest
+}
+
+// With tb_config.ahead: a fetch says so, and which line it is.
+static void test_fetches(void **state)
+{
+    if (!pending)
+        skip();
+    bits = LL_OPEN | LL_BYTES;
+    test_random(state);
+    bits = ~0u;
 }
 
 // A single reference to a set of its own vectors.
@@ -223,6 +246,8 @@ int main(void)
         cmocka_unit_test_setup(test_random, by_avx2),
         cmocka_unit_test_setup(test_order, by_avx512),
         cmocka_unit_test_setup(test_random, by_avx512),
+        cmocka_unit_test_setup(test_fetches, by_avx2),
+        cmocka_unit_test_setup(test_fetches, by_avx512),
         cmocka_unit_test_setup(test_done, by_avx2),
         cmocka_unit_test_setup(test_done, by_avx512),
         cmocka_unit_test_setup(test_totals, by_avx2),

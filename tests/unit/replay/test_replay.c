@@ -15,6 +15,7 @@
 
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/count/helpers.h"
 #include "engine/count/ll.h"
@@ -71,9 +72,17 @@ void caches_l1_missed(struct thread *of, u64 addr, u32 size, u32 counter)
     tell("M%lx,%u,%u", addr, size, counter);
 }
 
-void caches_i1_missed(struct thread *of, u64 addr, u32 size, u32 counter)
+void caches_i1_missed(struct thread *of, u64 addr, u32 size, u32 counter, u32 id)
 {
+    (void)id;
     caches_l1_missed(of, addr, size, counter);
+}
+
+// Of a second state, a fetch with two lines.
+void ahead_fetch(struct thread *of, u64 pc, u32 len, u32 first, u32 last, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    tell("T%lx,%u,%u,%u,%u", pc, len, first, last, counter);
 }
 
 bool caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
@@ -363,6 +372,27 @@ static const char *run(const u64 *words, u32 n)
 }
 
 #define RUN(...) run((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / 8)
+
+// A fetch with two lines is handled apart where the state is a second one.
+static void test_second_state(void **state)
+{
+    u32 id;
+
+    (void)state;
+    begin(1);
+    draft.op[0] =
+        (struct record_op){ .kind = RECORD_FETCH, .bytes = 5, .counter = 6, .add = 0x103e };
+    draft.op[0].first = 7;
+    draft.op[0].last = 8;
+    draft.op[1] = draft.op[0];
+    draft.op[1].last = 7;
+    draft.block.nops = 2;
+    id = publish();
+    t->ahead_of = t;
+    assert_string_equal(RUN(id), "T103e,5,7,8,6 F103e,5,7,7 ");
+    t->ahead_of = NULL;
+    assert_string_equal(RUN(id), "F103e,5,7,8 F103e,5,7,7 ");
+}
 
 // -- the arena --
 
@@ -704,6 +734,7 @@ int main(void)
         cmocka_unit_test_setup(test_room, setup),
         cmocka_unit_test_setup(test_routines, setup),
         cmocka_unit_test_setup(test_references, setup),
+        cmocka_unit_test_setup(test_second_state, setup),
         cmocka_unit_test_setup(test_part, setup),
         cmocka_unit_test_setup(test_single, setup),
         cmocka_unit_test_setup(test_conditional, setup),

@@ -13,8 +13,11 @@
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
+#include "engine/count/ahead.h"
+#include "engine/count/caches.h"
 #include "engine/count/curve.h"
 #include "engine/count/ll.h"
+#include "engine/count/vector.h"
 #include "engine/objects/objtable.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/replayer.h"
@@ -86,7 +89,8 @@ static void replay(struct thread *of, const u64 *from, const u64 *end)
 
 void replay_records(struct thread *of, const u64 *from, const u64 *end)
 {
-    replayed_in = sys_getpid();
+    if (of == t || of == u)
+        replayed_in = sys_getpid();
     replay(of, from, end);
 }
 
@@ -195,6 +199,90 @@ void salvage_replay(struct thread *of, const u64 *buffer, u64 bytes)
     shared->replayed = nmade;
     shared->by = sys_getpid();
     __atomic_fetch_add(&shared->rests, 1, __ATOMIC_SEQ_CST);
+}
+
+// -- a second state of caches: what is done with it is in `made`, too, a join as `joined` --
+
+void (*ahead_await_turn)(struct thread *of);
+static const u64 joined[1];
+static u64 second_area[TA_VECTOR_SAVE / 8];
+static u32 ahead_full;    // the second state has something
+static u32 ahead_rests;   // ahead_may() says no so often
+static u32 needs_turn;    // the list gets full
+static u32 two, nvectors; // routine_replays_two(); vector registers are saved
+static u64 ahead_sp;
+
+void ahead_init(void) {}
+
+void ahead_thread_init(struct thread *of)
+{
+    of->ahead = of == t ? (struct thread *)second_area : NULL;
+}
+
+bool ahead_may(const struct thread *of)
+{
+    return of->ahead && tb_config.ahead && !ahead_rests &&
+           !__atomic_load_n(&ahead_full, __ATOMIC_SEQ_CST);
+}
+
+void ahead_next(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    if (ahead_rests)
+        ahead_rests--;
+}
+
+struct thread *ahead_begin(struct thread *of, u64 sp)
+{
+    assert_true(!ahead_full && two == 1 && nvectors == (tb_config.vectors != 0));
+    ahead_full = 1;
+    ahead_sp = sp;
+    return of->ahead;
+}
+
+void ahead_sort(struct thread *of)
+{
+    assert_int_equal(of->ahead->replay_end != 0, 1);
+    if (needs_turn)
+        ahead_await_turn(of);
+}
+
+static void replay(struct thread *of, const u64 *from, const u64 *end);
+
+void ahead_join(struct thread *of)
+{
+    assert_true(ahead_full);
+    replay(of, joined, joined);
+    of->replay_end = 0;
+    __atomic_store_n(&ahead_full, 0, __ATOMIC_SEQ_CST);
+}
+
+void ahead_forget(struct thread *of)
+{
+    if (of->ahead)
+        ahead_full = 0;
+}
+
+void routine_replays_two(bool on)
+{
+    two += on ? 1u : -1u;
+}
+
+void vector_save(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    nvectors++;
+}
+
+void vector_restore(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    nvectors--;
+}
+
+void caches_restore_clock(struct thread *of)
+{
+    (void)of;
 }
 
 static u32 resumed, nthreads;
@@ -463,14 +551,14 @@ static void test_in_order(void **state)
     (void)state;
     hold = 1;
     for (u32 i = 0; i < TA_RECORD_BUFFERS - 1; i++) {
-        replayer_make_space(t); // at once
+        assert_false(replayer_ahead(t, record, record)); // at once
         replayer_hand_over(t, record + i, record + i + 1);
         wait_taken(1);
         assert_int_equal(made[0].done, 0);
     }
     assert_int_equal(nmade, 1);
     sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
-    replayer_make_space(t);
+    assert_false(replayer_ahead(t, record, record));
     assert_int_equal(made[TA_RECORD_BUFFERS - 3].done, 1);
     replayer_hand_over(t, record + 3, record + 4);
     replayer_settle(t);
@@ -495,12 +583,12 @@ static void test_split(void **state)
     to_help = 5;
     asks = beside[0] = beside[1] = 0;
     for (u32 i = 0; i < TA_RECORD_BUFFERS - 1; i++) {
-        replayer_make_space(t);
+        assert_false(replayer_ahead(t, record, record));
         replayer_hand_over(t, record + i, record + i + 1);
     }
     wait_taken(1);
     assert_int_equal(to_help, 5);
-    replayer_make_space(t);
+    assert_false(replayer_ahead(t, record, record));
     assert_int_equal(to_help, 0);
     assert_true(asks > 0);
     hold = 1;
@@ -531,10 +619,106 @@ static void test_split_is_left(void **state)
     for (u32 i = 0; i < TA_RECORD_BUFFERS - 1; i++)
         replayer_hand_over(t, record + i, record + i + 1);
     wait_taken(1);
-    replayer_make_space(t);
+    assert_false(replayer_ahead(t, record, record));
     assert_int_equal(to_help, 4);
     replayer_settle(t);
     tb_config.replayer_split = soon_empty = false;
+}
+
+static void expect_made(u32 i, const u64 *from)
+{
+    assert_ptr_equal(made[i].from, from);
+    assert_int_equal(made[i].done, 1);
+}
+
+// The process is at the first of three: the thread simulates the fourth itself, and its entry is
+// joined when those before it have been replayed. Then it may fill one more, and waits for that.
+static void test_ahead(void **state)
+{
+    struct k_itimerval soon = { 0, 0, 0, 20000 };
+
+    (void)state;
+    tb_config.ahead = true;
+    spool->n_ahead = 0;
+    t->recordbuf_sp = 77;
+    hold = 1;
+    for (u32 i = 0; i < 3; i++) {
+        assert_false(replayer_ahead(t, record + i, record + i + 1));
+        replayer_hand_over(t, record + i, record + i + 1);
+    }
+    wait_taken(1);
+    t->recordbuf_sp_known = true;
+    assert_true(replayer_ahead(t, record + 3, record + 4));
+    assert_int_equal(ahead_sp, 77);
+    assert_int_equal(two, 0);
+    assert_int_equal(spool->n_ahead, 1);
+    assert_int_equal(made[1].by, sys_getpid());
+    assert_ptr_equal(made[1].of, second_area);
+    expect_made(1, record + 3);
+    assert_int_equal(t->ahead->replay_end, 0);
+    replayer_ahead_over(t, record + 3);
+    assert_true(ahead_full);
+    sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0); // SIGALRM: hold = 0
+    replayer_settle(t);
+    assert_int_equal(nmade, 5);
+    expect_made(0, record);
+    expect_made(2, record + 1);
+    expect_made(3, record + 2);
+    expect_made(4, joined);
+    assert_false(ahead_full);
+    tb_config.ahead = false;
+}
+
+// Not without the stack pointer, nor where the second state rests: the thread waits, as ever.
+static void test_not_ahead(void **state)
+{
+    struct k_itimerval soon = { 0, 0, 0, 20000 };
+
+    (void)state;
+    tb_config.ahead = true;
+    for (u32 k = 0; k < 2; k++) {
+        hold = 1;
+        t->recordbuf_sp_known = k;
+        ahead_rests = k ? 100 : 0;
+        for (u32 i = 0; i < 3; i++)
+            replayer_hand_over(t, record + i, record + i + 1);
+        wait_taken(3 * k + 1);
+        sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
+        assert_false(replayer_ahead(t, record + 3, record + 4));
+        replayer_settle(t);
+        assert_int_equal(nmade, 3 * k + 3);
+    }
+    assert_int_equal(ahead_rests, 99);
+    ahead_rests = 0;
+    tb_config.ahead = false;
+}
+
+// The list is full: the thread waits for the turn of its records, and joins them itself.
+static void test_ahead_in_turn(void **state)
+{
+    struct k_itimerval soon = { 0, 0, 0, 20000 };
+
+    (void)state;
+    tb_config.ahead = t->recordbuf_sp_known = true;
+    tb_config.vectors = 32;
+    needs_turn = 1;
+    hold = 1;
+    for (u32 i = 0; i < 3; i++)
+        replayer_hand_over(t, record + i, record + i + 1);
+    wait_taken(1);
+    sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
+    assert_true(replayer_ahead(t, record + 3, record + 4));
+    needs_turn = 0;
+    assert_int_equal(nmade, 5);
+    expect_made(4, joined);
+    assert_int_equal(made[4].by, sys_getpid());
+    assert_false(ahead_full);
+    assert_int_equal(nvectors, 0);
+    replayer_hand_over(t, record, record + 1); // nothing is left of it
+    replayer_settle(t);
+    assert_int_equal(nmade, 6);
+    tb_config.ahead = false;
+    tb_config.vectors = 0;
 }
 
 // Buffers of a dead thread are not replayed for the next thread in its area.
@@ -709,6 +893,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_split, setup, stop),
         cmocka_unit_test_setup_teardown(test_split_is_left, setup, stop),
         cmocka_unit_test_setup_teardown(test_in_order, setup, stop),
+        cmocka_unit_test_setup_teardown(test_ahead, setup, stop),
+        cmocka_unit_test_setup_teardown(test_not_ahead, setup, stop),
+        cmocka_unit_test_setup_teardown(test_ahead_in_turn, setup, stop),
         cmocka_unit_test_setup_teardown(test_next_thread, setup, stop),
         cmocka_unit_test_setup_teardown(test_stopped, setup, stop),
         cmocka_unit_test_setup_teardown(test_killed, setup, stop),

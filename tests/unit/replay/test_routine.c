@@ -56,6 +56,12 @@ u32 caches_d1_stride(void)
     return d1_stride;
 }
 
+u32 caches_fetch_bits(u32 id)
+{
+    (void)id;
+    return levels_are_on() ? LL_FETCH : 0;
+}
+
 bool levels_are_on(void)
 {
     return false;
@@ -194,8 +200,7 @@ static const char *text_of(u8 *code, const u8 *end)
         ZydisDecodedInstruction zi;
         ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
 
-        assert_true(ZYAN_SUCCESS(
-            ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+        assert_true(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
         at += zi.length;
         assert_true(to < text + sizeof(text) - 1);
         if (zi.mnemonic == ZYDIS_MNEMONIC_LEA && o[0].reg.value == ZYDIS_REGISTER_RBP) {
@@ -270,14 +275,13 @@ static void test_restore(void **state)
             ZydisDecodedInstruction zi;
             ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
 
-            assert_true(ZYAN_SUCCESS(
-                ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+            assert_true(
+                ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
             at += zi.length;
             moved += zi.mnemonic == ZYDIS_MNEMONIC_LEA && o[0].reg.value == ZYDIS_REGISTER_RBX;
-            stored += zi.mnemonic == ZYDIS_MNEMONIC_MOV &&
-                      o[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-                      o[0].mem.base == ZYDIS_REGISTER_R12 &&
-                      o[0].mem.disp.value == TH_RECORD && o[1].reg.value == ZYDIS_REGISTER_RBX;
+            stored += zi.mnemonic == ZYDIS_MNEMONIC_MOV && o[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+                      o[0].mem.base == ZYDIS_REGISTER_R12 && o[0].mem.disp.value == TH_RECORD &&
+                      o[1].reg.value == ZYDIS_REGISTER_RBX;
         }
         assert_int_equal(moved, 1 + said);
         assert_int_equal(stored, 1 + said);
@@ -306,8 +310,7 @@ static void test_sampled(void **state)
         ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
         bool mine;
 
-        assert_true(ZYAN_SUCCESS(
-            ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+        assert_true(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
         at += zi.length;
         mine = o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_R12;
         if (mine && o[0].mem.disp.value == TH_CORE_LEFT) {
@@ -343,8 +346,8 @@ static void test_in_c(void **state)
             ZydisDecodedInstruction zi;
             ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
 
-            assert_true(ZYAN_SUCCESS(
-                ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+            assert_true(
+                ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
             at += zi.length;
             if (zi.mnemonic == ZYDIS_MNEMONIC_LEA && o[0].reg.value == ZYDIS_REGISTER_RBX)
                 break; // the record's end: cold parts follow
@@ -473,8 +476,7 @@ static u32 called(const u8 *code, const u8 *end, u32 k)
         ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
         u64 to;
 
-        assert_true(ZYAN_SUCCESS(
-            ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+        assert_true(ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
         if (zi.mnemonic == ZYDIS_MNEMONIC_CALL && !k--) {
             ZydisCalcAbsoluteAddress(&zi, o, (u64)at, &to);
             return (u32)to;

@@ -194,8 +194,9 @@ bool replayer_takes_signal(const struct thread *of, int signo, const struct k_si
     return signo == SIGSYS && what->code == SI_TIMER;
 }
 
-bool recordbuf_full(struct thread *of, u64 addr, u64 *r11)
+bool recordbuf_full(struct thread *of, u64 addr, u64 *r11, u64 sp)
 {
+    assert_int_equal(sp, uc.mc.gpr[FRAME_SP]);
     assert_ptr_equal(of, t);
     assert_int_equal(addr, info.addr);
     assert_ptr_equal(r11, &uc.mc.gpr[FRAME_R11]);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// A buffer of records, simulated ahead of its turn: while the buffers before it are still being
+// simulated on another processor, so that two processors simulate one thread's caches.
+//
+// The caches' contents at the buffer's beginning are not known then. A second state, in an area of
+// its own, begins empty. A reference to a line that the buffer has used before, and that has not
+// been replaced since, hits; one that replaces a line of the buffer's own misses; and one that
+// fills an empty way is *open*: at most as many as there are ways. All misses are listed, the open
+// ones, too, and nothing is counted. When the buffers before it are done,
+// - the open references are used, in their order, in the thread's own caches, which tells the hits
+//   among them; those leave the list. (What lies between them replaces none of the earlier
+//   contents, and changes no order among these.)
+// - what is left of the list is simulated by LL and counted, as any batch is;
+// - the lines of the second state become the most recent ones of the thread's.
+// So counts and contents are exactly those of a simulation in order.
+#ifndef QUERN_ENGINE_AHEAD_H
+#define QUERN_ENGINE_AHEAD_H
+
+#include "engine/thread/thread.h"
+
+// Called by ahead_*: waits until it is the turn of the records that `of` simulates ahead, as
+// replayer.c knows. Returns with nobody else simulating its records.
+extern void (*ahead_await_turn)(struct thread *of);
+
+void ahead_init(void);
+
+// A thread begins, whose replayer counts at `misses`, in a slot whose area is not used otherwise:
+// there is its second state. Without such a slot it has none.
+void ahead_thread_init(struct thread *t);
+
+// Whether t may simulate a buffer ahead now: nothing is in its second state, what is recorded is
+// batched as that needs, and the last one had not so many misses that it did not pay.
+bool ahead_may(const struct thread *t);
+// Another buffer is full.
+void ahead_next(struct thread *t);
+
+// Returns t's second state, empty, for records that begin with the stack pointer sp. They are
+// replayed as if they were that thread's, with vector registers saved.
+struct thread *ahead_begin(struct thread *t, u64 sp);
+
+// After that: does what can be done before their turn.
+void ahead_sort(struct thread *t);
+
+// It is their turn, and nobody simulates t's records: ends their simulation. t has then simulated
+// them. What a killed call has done, it does not do again, but for one reference. As ll_drain().
+void ahead_join(struct thread *t);
+
+// What t has in its second state is given up.
+void ahead_forget(struct thread *t);
+
+// A two-line fetch, of a second state.
+void ahead_fetch(struct thread *a, u64 pc, u32 len, u32 first, u32 last, u32 counter);
+
+#endif

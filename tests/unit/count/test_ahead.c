@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// engine/count/ahead.c: buffers simulated in a second state of the caches before those before them,
+// and joined afterwards; against sim/cache.c, which simulates all references in their order. The
+// caches, LL and the list are the real ones, in C and by the vectors that the processor has.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/cpu.h"
+#include "engine/base/heap.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/sys.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/ahead.h"
+#include "engine/count/caches.h"
+#include "engine/count/lineids.h"
+#include "engine/count/ll.h"
+#include "engine/count/vector.h"
+#include "engine/spool/config.h"
+#include "engine/spool/slotmem.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/stopworld.h"
+#include "sim/cache.h"
+#include "tests/unit/count/cores_none.h"
+#include "tests/unit/count/curve_none.h"
+#include "tests/unit/count/reftrace_none.h"
+#include "tests/unit/objects/objects_none.h"
+
+#define COUNTERS 64u
+#define OPS      3000u
+#define ROUNDS   60u
+
+struct cpu cpu;
+struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
+void (*stopworld_on_turn)(struct thread *t);
+static struct thread *t;
+static u64 *counted, expected[COUNTERS], own[COUNTERS]; // counted: of the slot of the second state
+static struct sim_cache i1, d1, ll;
+
+void *heap_pages(u64 bytes)
+{
+    long at = sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    assert_true(at > 0);
+    return (void *)at;
+}
+
+void *heap_large(u64 bytes)
+{
+    return heap_pages(bytes);
+}
+
+void *heap_alloc(u64 bytes)
+{
+    return heap_pages(bytes);
+}
+
+void *heap_shared(u64 bytes)
+{
+    return heap_pages(bytes);
+}
+
+void heap_free(void *p, u64 bytes)
+{
+    sys_munmap((u64)p, bytes);
+}
+
+struct thread *threads_first(void)
+{
+    return t;
+}
+
+void calls_counted(struct thread *of, u32 counter, u64 n)
+{
+    (void)of, (void)counter, (void)n;
+    fail();
+}
+
+void frames_late_fill(struct thread *of)
+{
+    (void)of;
+    fail();
+}
+
+void reftrace_cleared(void) {}
+
+void reftrace_thread_init(struct thread *of)
+{
+    (void)of;
+}
+
+static struct thread *new_area(void)
+{
+    return (struct thread *)(((u64)heap_pages(TA_COUNTERS + 0x10000) + 0xffff) & ~0xfffful);
+}
+
+// -- references: in the order of the program in `op`, by whom they are simulated decides the test --
+
+enum kind { DATA, FETCH, FETCH_LAST };
+
+struct op {
+    enum kind kind;
+    u64 addr;
+    u32 size, counter;
+};
+static struct op op[2 * OPS];
+
+static u32 id_of(u64 addr)
+{
+    return lineids_of(addr / header.i1.line);
+}
+
+// As records are interpreted; FETCH_LAST as a routine does it, for a line behind the one that was
+// fetched last.
+static void simulate(struct thread *by, const struct op *o)
+{
+    u32 first = id_of(o->addr), last = id_of(o->addr + o->size - 1);
+    bool two = first != last;
+
+    if (o->kind == DATA) {
+        caches_dref(by, o->addr, o->size, o->counter);
+    } else if (o->kind == FETCH_LAST && two) {
+        assert_false(caches_touch(by, o->addr, caches_fetch_bits(first)));
+        if (caches_touch(by, o->addr + o->size - 1, caches_fetch_bits(last)))
+            ll_append(by, o->addr, o->size | caches_fetch_bits(last), o->counter);
+    } else if (by->ahead_of && two) {
+        ahead_fetch(by, o->addr, o->size, first, last, o->counter);
+    } else if (caches_iref(by, o->addr, o->size, first, last)) {
+        caches_i1_missed(by, o->addr, o->size, o->counter, last);
+    }
+}
+
+static void expect(const struct op *o)
+{
+    bool missed = sim_cache_ref_last(o->kind == DATA ? &d1 : &i1, o->addr, o->size);
+
+    expected[o->counter] += missed;
+    if (missed)
+        expected[o->counter + 1] += sim_cache_ref_last(&ll, o->addr, o->size);
+}
+
+static u32 below(u32 n)
+{
+    return (u32)rand() % n;
+}
+
+// So many references to as few, or as many, lines as this round has.
+static void make(struct op *o, u32 n)
+{
+    u32 bytes = 64u << below(14), line = 0;
+
+    for (u32 i = 0; i < n; i++, o++) {
+        o->kind = below(3) ? DATA : FETCH;
+        o->addr = (o->kind == DATA ? 0x10000000 : 0x400000) + below(bytes);
+        o->size = below(4) ? 1 : 1 + below(o->kind == DATA ? 64 : 15);
+        o->counter = below(COUNTERS / 2) * 2;
+        if (o->kind == FETCH && o > op && o[-1].kind == FETCH && o[-1].size == 1 && line) {
+            o->kind = FETCH_LAST; // it begins in the same line
+            o->addr = (o[-1].addr | 63) - below(8);
+            o->size = 1 + below(15);
+        }
+        line = o->kind == FETCH;
+    }
+}
+
+static u32 earlier; // records before those that are ahead, which are simulated while these are
+static u32 turns;
+
+static void simulate_earlier(void)
+{
+    for (u32 i = 0; i < earlier; i++)
+        simulate(t, &op[i]);
+    earlier = 0;
+}
+
+static void await_turn(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    simulate_earlier();
+    turns++;
+}
+
+static void check(void)
+{
+    assert_false(ll_has_pending(t));
+    for (u32 i = 0; i < COUNTERS; i++) {
+        assert_int_equal(counted[i], expected[i]);
+        assert_int_equal(own[i], 0);
+    }
+}
+
+static void cache(struct sim_cache *c, const struct spool_geometry *g)
+{
+    struct sim_geometry s = { g->size, g->assoc, g->line };
+
+    free(c->tags);
+    sim_cache_init_zeroed(c, &s, calloc(1, sim_cache_bytes(&s)));
+}
+
+static void begin(struct spool_geometry one, struct spool_geometry two, u32 vectors)
+{
+    if (!t) {
+        t = new_area();
+        t->self = t;
+        slotmem_row[0] = (u64)new_area();
+        slotmem_rows = 1;
+        counted = slotmem_counters(SPOOL_THREADS_FIXED);
+        cpu.bmi2 = __builtin_cpu_supports("bmi2");
+        lineids_init();
+    }
+    if (t->ahead)
+        memset(t->ahead, 0, sizeof(*t->ahead)), memset(t, 0, sizeof(*t)), t->self = t;
+    header = (struct spool_header){
+        .flags = SPOOL_F_CACHE_SIM, .i1 = one, .d1 = two, .ll = { 1 << 20, 16, 64 }
+    };
+    tb_config = (struct tb_config){ .recording = true,
+                                    .stamps = true,
+                                    .cache = true,
+                                    .ahead = true,
+                                    .vectors = vectors,
+                                    .i1_shift = (u32)__builtin_ctz(one.line),
+                                    .d1_shift = (u32)__builtin_ctz(two.line),
+                                    .i1_sets = one.size / one.line / one.assoc,
+                                    .d1_sets = two.size / two.line / two.assoc };
+    cache(&i1, &one);
+    cache(&d1, &two);
+    cache(&ll, &header.ll);
+    memset(counted, 0, COUNTERS * sizeof(*counted));
+    memset(expected, 0, sizeof(expected));
+    t->counters = own;
+    t->misses = counted;
+    caches_init();
+    t->sim = NULL;
+    // Hints are of other ways in the geometry before.
+    sys_madvise((u64)t + TA_REPLAY, TA_COUNTERS - TA_REPLAY, MADV_DONTNEED);
+    sys_madvise(slotmem_row[0] + TA_REPLAY, TA_COUNTERS - TA_REPLAY, MADV_DONTNEED);
+    caches_ahead_init(t); // as caches_thread_init(), which would tell a second thread by it
+    caches_ahead_empty(t);
+    ll_thread_init(t);
+    ahead_init();
+    ahead_await_turn = await_turn;
+    ahead_thread_init(t);
+    assert_ptr_equal(t->ahead, slotmem_row[0]);
+    ll_beside(t, true);
+    turns = 0;
+    srand(11);
+}
+
+// A part of the program by t, then one that is ahead of it, and so on.
+static void rounds(u32 n)
+{
+    for (u32 i = 0; i < n; i++) {
+        u32 before = below(OPS), all = before + below(OPS);
+
+        make(op, before);
+        make(op + before, all - before);
+        for (u32 k = 0; k < all; k++)
+            expect(&op[k]);
+        earlier = before;
+        assert_true(ahead_may(t));
+        ahead_begin(t, 7 * i);
+        for (u32 k = before; k < all; k++)
+            simulate(t->ahead, &op[k]);
+        assert_false(ahead_may(t));
+        if (below(2))
+            ahead_sort(t);
+        simulate_earlier();
+        ahead_join(t);
+        assert_int_equal(t->replay_sp, 7 * i);
+        if (below(2))
+            ll_drain(t);
+    }
+    ll_drain(t);
+    check();
+}
+
+static u32 vectors_here(void)
+{
+    return !cpu.bmi2 ? 0
+           : __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl")
+               ? 64
+           : __builtin_cpu_supports("avx2") ? 32
+                                            : 0;
+}
+
+static void with(struct spool_geometry one, struct spool_geometry two)
+{
+    begin(one, two, 0);
+    tb_config.recordbuf_grows = true;
+    rounds(ROUNDS);
+    assert_int_equal(turns, 0);
+    begin(one, two, vectors_here());
+    tb_config.recordbuf_grows = true;
+    rounds(ROUNDS);
+    assert_int_equal(turns, 0);
+}
+
+static void test_usual(void **state)
+{
+    (void)state;
+    with((struct spool_geometry){ 32768, 8, 64 }, (struct spool_geometry){ 32768, 8, 64 });
+}
+
+static void test_twelve_ways(void **state)
+{
+    (void)state;
+    with((struct spool_geometry){ 65536, 4, 64 }, (struct spool_geometry){ 49152, 12, 64 });
+}
+
+static void test_one_set(void **state)
+{
+    (void)state;
+    with((struct spool_geometry){ 512, 8, 64 }, (struct spool_geometry){ 256, 4, 64 });
+}
+
+static void test_direct_mapped(void **state)
+{
+    (void)state;
+    with((struct spool_geometry){ 1024, 1, 64 }, (struct spool_geometry){ 64, 1, 64 });
+}
+
+// The list has few places: when it is full, it is the records' turn before they end.
+static void test_list_is_full(void **state)
+{
+    (void)state;
+    begin((struct spool_geometry){ 4096, 4, 64 }, (struct spool_geometry){ 2048, 2, 64 },
+          vectors_here());
+    rounds(ROUNDS);
+    assert_true(turns > 5);
+}
+
+// Not before LL is batched in pieces, nor where threads share it, nor with two thousand lines of
+// code too many.
+static void test_may(void **state)
+{
+    (void)state;
+    begin((struct spool_geometry){ 4096, 4, 64 }, (struct spool_geometry){ 2048, 2, 64 }, 0);
+    assert_true(ahead_may(t));
+    ll_beside(t, false);
+    assert_false(ahead_may(t));
+    ll_beside(t, true);
+    assert_true(ahead_may(t));
+    ahead_begin(t, 0);
+    assert_false(ahead_may(t));
+    ahead_forget(t);
+    assert_true(ahead_may(t));
+    ll_share();
+    assert_false(ahead_may(t));
+    ll_fork_child();
+    t->misses = own;
+    ahead_thread_init(t);
+    assert_null(t->ahead);
+    assert_false(ahead_may(t));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_usual),        cmocka_unit_test(test_twelve_ways),
+        cmocka_unit_test(test_one_set),      cmocka_unit_test(test_direct_mapped),
+        cmocka_unit_test(test_list_is_full), cmocka_unit_test(test_may),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
