@@ -358,8 +358,8 @@ static const struct option rows[] = {
     { "--replay", "=off|inline|process|split|auto",
       "off: simulate caches and branches at each reference; else record references and simulate "
       "them in batches: inline, in the thread that recorded them; with two processors also "
-      "process, in another process, and split, the same, but a thread that waits simulates LL; "
-      "auto, the fastest on this machine [auto]",
+      "process, in another process, and split, the same, but a thread that would wait simulates, "
+      "too; auto, the fastest on this machine [auto]",
       OPTION_CHOICE, OPTION_DEBUG, FIELD(replay) },
     { FLAG(SMALL_BUFFERS), NULL,
       "with --replay, record into buffers of 16 KiB, not 512 to 2048; without caches, search for "

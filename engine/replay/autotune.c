@@ -6,6 +6,7 @@
 #define MOST  384  // at most between two tries
 #define DROP  2
 #define SPAN  2 // buffers that are timed together
+#define EARLY 2 // timings after which the least one may end a trial
 // Buffers before one is timed. To here: the queue is replayed first. To the process: the queue has
 // to fill.
 #define TO_HERE   2
@@ -13,9 +14,9 @@
 
 enum autotune_state { STEADY, LOOK, SETTLE, TRY };
 
-void autotune_init(struct autotune *p)
+void autotune_init(struct autotune *p, bool shares)
 {
-    *p = (struct autotune){ .every = FIRST };
+    *p = (struct autotune){ .every = FIRST, .shares = shares };
 }
 
 // True after the last timing.
@@ -42,13 +43,21 @@ static u64 sum(const struct autotune *p)
     return all;
 }
 
-// Whether the way that was tried is better. A second processor has to save an eighth; to go back
-// takes a little more, so that the choice does not oscillate.
-static bool is_better(const struct autotune *p)
+// Whether the way that was tried, which took this long, is better. A second processor has to save
+// an eighth; to go back takes a little more, so that the choice does not oscillate. Where both
+// simulate, the thread itself has to save that.
+static bool is_better(const struct autotune *p, u64 now)
 {
-    u64 now = sum(p);
-
+    if (p->shares)
+        return p->here ? now + now / 8 < p->settled : now < p->settled;
     return p->here ? now < p->settled + p->settled / 8 : now + now * 3 / 16 < p->settled;
+}
+
+// Whether the thread itself is too slow by the first timings already: a trial costs time.
+static bool is_hopeless(const struct autotune *p)
+{
+    return p->here && p->n == EARLY * SPAN &&
+           !is_better(p, p->took[0] * (AUTOTUNE_TIMINGS - DROP));
 }
 
 static void begin(struct autotune *p, enum autotune_state state, u64 now)
@@ -77,9 +86,9 @@ bool autotune_is_here(struct autotune *p, u64 now)
             begin(p, TRY, now);
         break;
     case TRY:
-        if (!timed(p, now))
+        if (!timed(p, now) && !is_hopeless(p))
             break;
-        if (is_better(p)) {
+        if (p->n == AUTOTUNE_TIMINGS * SPAN && is_better(p, sum(p))) {
             p->every = FIRST;
         } else {
             p->here = !p->here;

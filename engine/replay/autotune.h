@@ -23,10 +23,12 @@ struct autotune {
     u32 state, n; // enum autotune_state in autotune.c; buffers in it
     u32 every;    // buffers until the other way is tried
     bool here;    // replayed by the thread itself
+    bool shares;  // the thread also simulates where it hands over
 };
 
-// Before a thread's first buffer.
-void autotune_init(struct autotune *p);
+// Before a thread's first buffer. shares: where buffers are handed over, the thread simulates those
+// for which it would wait (count/ahead.h): that takes no more processor time.
+void autotune_init(struct autotune *p, bool shares);
 
 // A buffer is full; now: ns of a monotonic clock. Returns whether the thread replays it itself.
 // @signal-safe

@@ -782,7 +782,7 @@ void replayer_thread_init(struct thread *t)
     if (!tb_config.replayer)
         return;
     forget(t);
-    autotune_init(autotune_of(t));
+    autotune_init(autotune_of(t), tb_config.ahead);
     // Counters of executions and of misses of a block are adjacent: two processors would wait for
     // each other's writes at each miss (a program that multiplies matrices: 1.4 times the time).
     threads_more_counters(t);

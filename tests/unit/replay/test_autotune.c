@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/replay/autotune.c: who replays, for buffers whose times the test makes up. Expected
 // numbers follow from autotune.c: 24 buffers, 10 that are timed by twos, 2 or 8 between, 10 of the
-// other way.
+// other way, or 4 if those show that the thread itself is slower.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,27 +33,27 @@ static u32 buffers(u32 n, u64 beside_takes, u64 here_takes)
 static int setup(void **state)
 {
     (void)state;
-    autotune_init(&p);
+    autotune_init(&p, false);
     now = 5000000000;
     here = false;
     return 0;
 }
 
-// The other way is tried for 2 + 10 buffers, each time after twice as many, at most 384.
+// The other way is tried for 2 + 4 buffers, each time after twice as many, at most 384.
 static void test_beside_is_faster(void **state)
 {
     (void)state;
     assert_int_equal(buffers(24 + 9, 100, 200), 0);
-    assert_int_equal(buffers(12, 100, 200), 12);
+    assert_int_equal(buffers(6, 100, 200), 6);
     assert_int_equal(buffers(1 + 48 + 9, 100, 200), 0);
-    assert_int_equal(buffers(12, 100, 200), 12);
+    assert_int_equal(buffers(6, 100, 200), 6);
     assert_int_equal(buffers(1 + 96 + 9, 100, 200), 0);
-    assert_int_equal(buffers(12, 100, 200), 12);
+    assert_int_equal(buffers(6, 100, 200), 6);
     assert_int_equal(buffers(1 + 192 + 9, 100, 200), 0);
-    buffers(12 + 384 + 10, 100, 200);
-    assert_int_equal(buffers(12, 100, 200), 12);
+    buffers(6 + 384 + 10, 100, 200);
+    assert_int_equal(buffers(6, 100, 200), 6);
     assert_int_equal(buffers(1 + 384 + 9, 100, 200), 0);
-    assert_int_equal(buffers(12, 100, 200), 12);
+    assert_int_equal(buffers(6, 100, 200), 6);
 }
 
 // Then handing over is tried for 8 + 10.
@@ -68,7 +68,7 @@ static void test_here_is_faster(void **state)
     // where that has become faster it stays
     assert_int_equal(buffers(1 + 96 + 9, 100, 200), 1 + 96 + 9);
     assert_int_equal(buffers(18 + 1 + 24 + 9, 100, 200), 0);
-    assert_int_equal(buffers(12, 100, 200), 12);
+    assert_int_equal(buffers(6, 100, 200), 6);
 }
 
 // Of 3 times 2 that count: 672 for 112 is less than 600 and an eighth, 678 for 113 is not.
@@ -109,9 +109,43 @@ static void test_what_lasts_is_left_out(void **state)
     assert_int_equal(buffers(1, 100, 90), 1);
     assert_int_equal(buffers(2, 100, 90), 2);
     assert_int_equal(buffers(1, 100, 60000), 1);
-    assert_int_equal(buffers(2, 100, 90), 2);
+    assert_int_equal(buffers(4, 100, 90), 4);
     assert_int_equal(buffers(1, 100, 50000), 1);
-    assert_int_equal(buffers(16, 100, 90), 16);
+    assert_int_equal(buffers(14, 100, 90), 14);
+}
+
+// The trial is over after four buffers only if both timings are too long.
+static void test_early(void **state)
+{
+    (void)state;
+    buffers(24 + 9, 100, 113);
+    assert_int_equal(buffers(6, 100, 113), 6);
+    assert_int_equal(buffers(1, 100, 113), 0);
+    setup(NULL);
+    buffers(24 + 9, 100, 113);
+    buffers(4, 100, 113);
+    assert_int_equal(buffers(1, 100, 113), 1);
+    assert_int_equal(buffers(6, 100, 90), 6);
+}
+
+// Where the thread simulates beside the process it has to save an eighth to be left alone: 534 and
+// an eighth are more than 600, 528 and 66 are less. And it is not left alone any more for anything.
+static void test_shares(void **state)
+{
+    (void)state;
+    autotune_init(&p, true);
+    buffers(24 + 9, 100, 89);
+    assert_int_equal(buffers(6, 100, 89), 6);
+    assert_int_equal(buffers(1, 100, 89), 0);
+    setup(NULL);
+    autotune_init(&p, true);
+    buffers(24 + 9 + 12, 100, 88);
+    assert_int_equal(buffers(10, 100, 88), 10);
+    setup(NULL);
+    autotune_init(&p, true);
+    buffers(24 + 9 + 12 + 1, 100, 88);
+    assert_int_equal(buffers(24 + 9, 99, 100), 24 + 9);
+    assert_int_equal(buffers(28, 99, 100), 0);
 }
 
 // A thread that waits until two buffers are empty waits long, then not at all.
@@ -139,6 +173,8 @@ int main(void)
         cmocka_unit_test_setup(test_back, setup),
         cmocka_unit_test_setup(test_what_lasts_is_left_out, setup),
         cmocka_unit_test_setup(test_by_twos, setup),
+        cmocka_unit_test_setup(test_early, setup),
+        cmocka_unit_test_setup(test_shares, setup),
     };
 
     return cmocka_run_group_tests_name("replay/autotune", tests, NULL, NULL);
