@@ -468,7 +468,12 @@ vector_waiting:
     mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 7f
-    xor ebx, ebx
+    cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
+    jne 10f
+    .irp n, 0, 64, 128, 192 // another processor has written it, and each reference is marked
+    prefetchw [rdi + 2048 + \n]
+    .endr
+10: xor ebx, ebx
     xor r13d, r13d // which straddle two lines, or are done
 2:  mov rax, rbx
     add rax, rax

@@ -730,8 +730,8 @@ static void simulate_ahead(struct thread *t, const u64 *from, const u64 *end)
 
 bool replayer_ahead(struct thread *t, const u64 *from, const u64 *end)
 {
-    bool always = spool->flags & SPOOL_F_REPLAY_SPLIT;
-    u32 full = TA_RECORD_BUFFERS - 1, least = always ? 1 : full;
+    // With two more before it the process has enough to do meanwhile.
+    u32 least = spool->flags & SPOOL_F_REPLAY_SPLIT ? 1 : TA_RECORD_BUFFERS - 2;
     struct job *j = job_of(t);
 
     ahead_next(t);
@@ -740,12 +740,9 @@ bool replayer_ahead(struct thread *t, const u64 *from, const u64 *end)
             simulate_ahead(t, from, end);
             return true;
         }
-        if (held(j) < full)
+        if (held(j) < TA_RECORD_BUFFERS - 1)
             return false;
         settle(t, behind_joining(j), MOMENT, true);
-        // When the last one has been joined, two more are enough: it would take a third one's time
-        // until there are three.
-        least = full - 1;
     }
     return false;
 }
