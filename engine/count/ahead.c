@@ -19,9 +19,14 @@
 #include "engine/thread/threads.h"
 #include "sim/stamps.h"
 
-#define EACH  (TA_RECORD_SIZE / (u32)sizeof(struct ll_pending)) // places of a record buffer
-#define ALL   (TA_RECORD_BUFFERS * EACH)
-#define SMALL 64u // with --small-buffers, places at least
+#define EACH (TA_RECORD_SIZE / (u32)sizeof(struct ll_pending)) // places of a record buffer
+#define ALL  (TA_RECORD_BUFFERS * EACH)
+// Of LL_OPEN, in place of bytes: what happens to frames between the references before and after it.
+// addr: the frame.
+#define NOTE  0xfcu // up to that frame all that have not noted the totals do
+#define LEFT  0xfdu // it has ended; counter: its first one
+#define BACK  0xfeu // a handler's: the totals are those that it has noted
+#define SMALL 64u   // with --small-buffers, places at least
 // Where a list has more places, the thread helps more by simulating pieces of LL (ll.h): so many
 // buffers are not simulated ahead then.
 #define LONG (ALL / 8)
@@ -38,6 +43,7 @@ struct ahead {
     u32 sorted;  // the open ones before this place are in `open`
     u32 settled; // of these so many have been used
     u32 nopen;
+    u64 sp, top;                                      // at the beginning
     u32 turn;                                         // it is their turn already
     u32 rest;                                         // LONG: buffers until the next try
     u32 missed;                                       // of a reference with two lines, one has
@@ -75,6 +81,11 @@ static u32 end_of(const struct thread *a)
 
     return (u32)(offset / TA_RECORD_STRIDE * EACH +
                  offset % TA_RECORD_STRIDE / sizeof(struct ll_pending));
+}
+
+static bool is_event(u32 size)
+{
+    return size != LL_DONE && size & LL_OPEN && (size & LL_BYTES) >= NOTE;
 }
 
 static void list_begin(struct thread *a)
@@ -149,6 +160,71 @@ void ahead_fetch(struct thread *a, u64 pc, u32 len, u32 first, u32 last, u32 cou
     reference(a, &two, pc, len | LL_FETCH, counter);
 }
 
+// -- frames --
+
+static void set_size(struct ll_pending *w, u32 size)
+{
+    __atomic_store_n(&w->size, size, __ATOMIC_RELAXED);
+}
+
+void ahead_note(struct thread *a)
+{
+    u64 top = a->late_top;
+
+    if (a->late_last == top)
+        return;
+    a->late_last = top;
+    ll_append(a, top, LL_OPEN | NOTE, 0);
+}
+
+void ahead_left(struct thread *a, u64 frame, u32 counter)
+{
+    ll_append(a, frame, LL_OPEN | LEFT, counter);
+    a->late_last = a->late_top = frame - frames.frame;
+}
+
+void ahead_back(struct thread *a, u64 frame)
+{
+    if (frame <= a->late_was)
+        ll_append(a, frame, LL_OPEN | BACK, 0);
+}
+
+void ahead_frame(struct thread *a, enum frames_late what, u32 frame, u32 counter)
+{
+    u64 at = a->calls_base + (u32)(frame - (u32)a->calls_base);
+
+    switch (what) {
+    case FRAMES_ENTER: a->late_top = at; break;
+    case FRAMES_LEAVE:
+        a->late_was = a->late_last;
+        if (at <= a->late_last)
+            ahead_left(a, at, counter);
+        a->late_top = at - frames.frame;
+        break;
+    case FRAMES_BACK: ahead_back(a, at); break;
+    }
+}
+
+// A thread that is killed here may lose what a call has cost, but counts none twice.
+static void settle_event(struct thread *t, struct ll_pending *w)
+{
+    u32 what = w->size & LL_BYTES;
+
+    set_size(w, LL_DONE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    switch (what) {
+    case NOTE:
+        t->late_top = w->addr;
+        frames_late_fill(t);
+        break;
+    case LEFT: frames_replay(t, FRAMES_LEAVE, (u32)w->addr, w->counter); break;
+    case BACK:
+        t->late_was = w->addr;
+        frames_replay(t, FRAMES_BACK, (u32)w->addr, 0);
+        break;
+    }
+}
+
 // -- the open references --
 
 // Whether it fills a way that is not filled yet: one more is, then.
@@ -170,6 +246,8 @@ static bool is_open(struct ahead *h, const struct ll_pending *w)
 {
     u32 bytes = w->size & LL_BYTES;
 
+    if (is_event(w->size))
+        return false;
     if (w->size & LL_OPEN)
         return bytes || fills(h, w->addr, w->size & LL_FETCH);
     if (!bytes)
@@ -192,11 +270,6 @@ static void sort(const struct thread *a)
     }
 }
 
-static void set_size(struct ll_pending *w, u32 size)
-{
-    __atomic_store_n(&w->size, size, __ATOMIC_RELAXED);
-}
-
 // Uses an open reference in t's caches.
 static void settle_one(struct thread *t, struct ahead *h, struct ll_pending *w)
 {
@@ -216,6 +289,23 @@ static void settle_one(struct thread *t, struct ahead *h, struct ll_pending *w)
     }
 }
 
+// By LL, and what happens to frames in between.
+static void simulate(struct thread *t, struct ll_pending *from, struct ll_pending *end)
+{
+    struct ll_pending *w;
+
+    for (; tb_config.calls && from < end; from = w) {
+        for (w = from; w < end && !is_event(w->size); w++)
+            ;
+        if (from < w)
+            ll_simulate(t, from, w);
+        for (; w < end && is_event(w->size); w++)
+            settle_event(t, w);
+    }
+    if (from < end)
+        ll_simulate(t, from, end);
+}
+
 // Simulates what is in the list, which is empty then.
 static void settle(struct thread *t, struct thread *a)
 {
@@ -230,7 +320,7 @@ static void settle(struct thread *t, struct thread *a)
         to = (from / EACH + 1) * EACH;
         if (to > end)
             to = end;
-        ll_simulate(t, at(a, from), at(a, from) + (to - from));
+        simulate(t, at(a, from), at(a, from) + (to - from));
     }
     list_begin(a);
 }
@@ -304,12 +394,21 @@ static void join_i1(struct thread *t, struct thread *a, u32 set, u32 filled, u64
     }
 }
 
+// Whether t is where the records begin.
+static bool follows(const struct thread *t, const struct ahead *h)
+{
+    return h->sp == t->replay_sp &&
+           (!tb_config.calls || (t->late_top == h->top && t->late_last == h->top));
+}
+
 void ahead_join(struct thread *t)
 {
     struct thread *a = t->ahead;
     struct ahead *h = ahead_of(a);
     u64 later;
 
+    if (!h->turn && !follows(t, h))
+        engine_die(ENGINE_DAMAGED "a buffer does not follow the one before it");
     settle(t, a);
     later = t->clock;
     for (u32 i = 0; i < tb_config.d1_sets; i++)
@@ -318,6 +417,8 @@ void ahead_join(struct thread *t)
         join_i1(t, a, i, h->i1[i], later);
     t->clock = later + a->clock;
     t->replay_sp = a->replay_sp;
+    if (tb_config.calls)
+        frames_late_settle(t, a->late_top);
     __atomic_store_n(&h->full, 0, __ATOMIC_RELEASE);
 }
 
@@ -326,6 +427,7 @@ void ahead_join(struct thread *t)
 void ahead_init(void)
 {
     ll_ahead_full = full;
+    ll_ahead_notes = ahead_note;
     caches_two_lines = two_lines;
 }
 
@@ -340,6 +442,7 @@ void ahead_thread_init(struct thread *t)
     a = thread_at_slot(slotmem_slot_of((u64)t->misses, &offset));
     a->self = a;
     a->ahead_of = t;
+    a->is_ahead = 1;
     a->tid = t->tid;
     a->counters = a->misses = t->counters;
     caches_ahead_init(a);
@@ -357,7 +460,7 @@ bool ahead_may(const struct thread *t)
            lineids_count() < TA_I1_IDS;
 }
 
-struct thread *ahead_begin(struct thread *t, u64 sp)
+struct thread *ahead_begin(struct thread *t, u64 sp, u64 top)
 {
     struct thread *a = t->ahead;
     struct ahead *h = ahead_of(a);
@@ -370,6 +473,10 @@ struct thread *ahead_begin(struct thread *t, u64 sp)
     caches_ahead_empty(a);
     a->replay_sp = sp;
     a->record_tail = NULL;
+    a->calls_base = t->calls_base;
+    a->late_top = a->late_last = a->late_was = tb_config.calls ? top : 0;
+    h->sp = sp;
+    h->top = top;
     return a;
 }
 

@@ -16,6 +16,7 @@
 #ifndef QUERN_ENGINE_AHEAD_H
 #define QUERN_ENGINE_AHEAD_H
 
+#include "engine/callgraph/frames.h"
 #include "engine/thread/thread.h"
 
 // Called by ahead_*: waits until it is the turn of the records that `of` simulates ahead, as
@@ -34,9 +35,10 @@ bool ahead_may(const struct thread *t);
 // Another buffer is full.
 void ahead_next(struct thread *t);
 
-// Returns t's second state, empty, for records that begin with the stack pointer sp. They are
-// replayed as if they were that thread's, with vector registers saved.
-struct thread *ahead_begin(struct thread *t, u64 sp);
+// Returns t's second state, empty, for records that begin with the stack pointer sp and, with
+// --calls=yes, the last frame `top`. They are replayed as if they were that thread's, with vector
+// registers saved.
+struct thread *ahead_begin(struct thread *t, u64 sp, u64 top);
 
 // After that: does what can be done before their turn.
 void ahead_sort(struct thread *t);
@@ -47,6 +49,13 @@ void ahead_join(struct thread *t);
 
 // What t has in its second state is given up.
 void ahead_forget(struct thread *t);
+
+// Of a second state with --calls=yes: a frame has changed, as frames_replay(); one that has noted
+// the totals ends; a handler's; all frames that have not noted them do. They are put on the list.
+void ahead_frame(struct thread *a, enum frames_late what, u32 frame, u32 counter);
+void ahead_left(struct thread *a, u64 frame, u32 counter);
+void ahead_back(struct thread *a, u64 frame);
+void ahead_note(struct thread *a);
 
 // A two-line fetch, of a second state.
 void ahead_fetch(struct thread *a, u64 pc, u32 len, u32 first, u32 last, u32 counter);

@@ -513,7 +513,7 @@ void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
     size &= ~(CACHES_WRITE | CACHES_STORES);
     if (tb_config.curve)
         curve_data(t, addr, size, write);
-    if (t->ahead_of && (addr ^ (addr + size - 1)) > t->sim->stamps.low) {
+    if (t->is_ahead && (addr ^ (addr + size - 1)) > t->sim->stamps.low) {
         caches_two_lines(t, addr, size, counter);
         return;
     }

@@ -29,6 +29,8 @@
 #define CHECK_NS 100000000 // between checks whether the lock's holder is alive
 
 bool (*ll_is_orphan)(void);
+void (*ll_ahead_full)(struct thread *a);
+void (*ll_ahead_notes)(struct thread *a);
 
 static struct {
     bool shared;              // there has been a second thread
@@ -659,6 +661,10 @@ void ll_counts(struct thread *t)
 {
     if (LIKELY(t->late_last == t->late_top))
         return;
+    if (t->is_ahead) {
+        ll_ahead_notes(t);
+        return;
+    }
     ll_drain(t);
     frames_late_fill(t);
 }
@@ -689,8 +695,6 @@ void ll_simulate(struct thread *t, struct ll_pending *from, struct ll_pending *e
     lock_drop(&stripe[0].lock);
 }
 
-void (*ll_ahead_full)(struct thread *a);
-
 void ll_ahead_begin(struct thread *a, u64 at)
 {
     queue_of(a)->on = 1;
@@ -699,7 +703,9 @@ void ll_ahead_begin(struct thread *a, u64 at)
 
 bool ll_ahead_may(const struct thread *t)
 {
-    return !ll_is_shared() && __atomic_load_n(&queue_of(t)->on, __ATOMIC_ACQUIRE) &&
+    if (ll_is_shared() || tb_config.calls) // with calls there are no pieces
+        return !ll_is_shared();
+    return __atomic_load_n(&queue_of(t)->on, __ATOMIC_ACQUIRE) &&
            __atomic_load_n(&vector_sets.ll_batch, __ATOMIC_ACQUIRE) == LL_BATCH_SHARED;
 }
 
@@ -707,7 +713,7 @@ void ll_full(struct thread *t)
 {
     struct queue *q = queue_of(t);
 
-    if (t->ahead_of) {
+    if (t->is_ahead) {
         ll_ahead_full(t);
         return;
     }

@@ -63,10 +63,11 @@ void ll_simulate(struct thread *t, struct ll_pending *from, struct ll_pending *e
 
 // For count/ahead.h: whether what t records is batched in pieces now, also while the replayer goes
 // on. Then a second state's references may go to `at`; ll_ahead_full() is called when that is at a
-// multiple of 64 KiB.
+// multiple of 64 KiB, ll_ahead_notes() before one of a frame that has not noted the totals.
 bool ll_ahead_may(const struct thread *t);
 void ll_ahead_begin(struct thread *a, u64 at);
 extern void (*ll_ahead_full)(struct thread *a);
+extern void (*ll_ahead_notes)(struct thread *a);
 
 // For replays: the batch is full, t->ll is at a multiple of 64 KiB. As ll_drain().
 void ll_full(struct thread *t);

@@ -2,8 +2,8 @@
 // Who replays a thread's buffers, decided by timing (autotune.h).
 #include "engine/replay/autotune.h"
 
-#define FIRST 24   // buffers before the first try; superblocks are made meanwhile
-#define MOST  384  // at most between two tries
+#define FIRST 24  // buffers before the first try; superblocks are made meanwhile
+#define MOST  384 // at most between two tries
 #define DROP  2
 #define SPAN  2 // buffers that are timed together
 #define EARLY 2 // timings after which the least one may end a trial
@@ -56,8 +56,7 @@ static bool is_better(const struct autotune *p, u64 now)
 // Whether the thread itself is too slow by the first timings already: a trial costs time.
 static bool is_hopeless(const struct autotune *p)
 {
-    return p->here && p->n == EARLY * SPAN &&
-           !is_better(p, p->took[0] * (AUTOTUNE_TIMINGS - DROP));
+    return p->here && p->n == EARLY * SPAN && !is_better(p, p->took[0] * (AUTOTUNE_TIMINGS - DROP));
 }
 
 static void begin(struct autotune *p, enum autotune_state state, u64 now)

@@ -81,7 +81,7 @@ static void fetch(struct thread *t, const struct record_op *o)
 {
     bool missed;
 
-    if (t->ahead_of && o->first != o->last) {
+    if (t->is_ahead && o->first != o->last) {
         ahead_fetch(t, o->add, o->bytes, o->first, o->last, o->counter);
         return;
     }
@@ -101,6 +101,10 @@ void interpret_learn_fetch(struct thread *t, const struct record_op *o)
 
 void interpret_frame(struct thread *t, enum frames_late what, u32 frame, u32 counter)
 {
+    if (t->is_ahead) {
+        ahead_frame(t, what, frame, counter);
+        return;
+    }
     ll_drain_batch(t); // what comes next belongs to another call
     if (tb_config.core)
         cores_end(t);

@@ -319,6 +319,8 @@ bool recordbuf_full(struct thread *t, u64 addr, u64 *r11, u64 sp)
     fill(t, next, size);
     t->recordbuf_sp = sp;
     t->recordbuf_sp_known = true;
+    if (tb_config.calls)
+        t->recordbuf_top = (u64)frames_top(t);
     objtable_buffer_begins(t, next);
     t->record_at = *r11 = t->recordbuf_begin;
     return true;

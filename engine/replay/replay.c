@@ -5,6 +5,7 @@
 
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/count/cores.h"
 #include "engine/count/ll.h"
@@ -113,7 +114,10 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
         } while (from < end);
     }
     ll_replayed(t);
-    frames_late_fill(t);
+    if (t->is_ahead)
+        ahead_note(t);
+    else
+        frames_late_fill(t);
     reftrace_end(t);
 }
 

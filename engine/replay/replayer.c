@@ -25,6 +25,7 @@
 #include "engine/count/vector.h"
 #include "engine/objects/objtable.h"
 #include "engine/replay/autotune.h"
+#include "engine/replay/record.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/routine.h"
 #include "engine/replay/salvage.h"
@@ -711,7 +712,7 @@ static void simulate_ahead(struct thread *t, const u64 *from, const u64 *end)
     routine_replays_two(true);
     if (tb_config.vectors)
         vector_save(t);
-    replay_records(ahead_begin(t, t->recordbuf_sp), from, end);
+    replay_records(ahead_begin(t, t->recordbuf_sp, t->recordbuf_top), from, end);
     ahead_sort(t);
     t->ahead->replay_end = 0;
     if (has_turn) {
@@ -728,15 +729,25 @@ static void simulate_ahead(struct thread *t, const u64 *from, const u64 *end)
     __atomic_fetch_add(&spool->n_ahead, 1, __ATOMIC_RELAXED);
 }
 
+// Whether it is known how things are at the buffer's beginning: within what follows a record,
+// changes of frames, the client's stack and frames are not as there.
+static bool is_known(const struct thread *t, const u64 *from)
+{
+    return t->recordbuf_sp_known && *(const u32 *)from >= RECORD_FIRST;
+}
+
 bool replayer_ahead(struct thread *t, const u64 *from, const u64 *end)
 {
-    // With two more before it the process has enough to do meanwhile.
-    u32 least = spool->flags & SPOOL_F_REPLAY_SPLIT ? 1 : TA_RECORD_BUFFERS - 2;
+    // With two more before it the process has enough to do meanwhile. With a call graph the thread
+    // often has as much to do as the process: it has to be certain that it would wait.
+    u32 least = spool->flags & SPOOL_F_REPLAY_SPLIT ? 1
+                : tb_config.calls                   ? TA_RECORD_BUFFERS - 1
+                                                    : TA_RECORD_BUFFERS - 2;
     struct job *j = job_of(t);
 
     ahead_next(t);
     while (held(j) >= least) {
-        if (t->recordbuf_sp_known && ahead_may(t)) {
+        if (is_known(t, from) && ahead_may(t)) {
             simulate_ahead(t, from, end);
             return true;
         }

@@ -246,6 +246,33 @@ routine_renew_frame:
     vmovdqu64 zmmword ptr [rcx], zmm1
     jmp 75b
 
+// In place of routinecalls.note, which keeps rax, and for what follows a frame's end, where the
+// state is a second one. rcx: the frame's address, r10: its first counter.
+    .globl routine_ahead_note, routine_ahead_left, routine_ahead_back
+    .type routine_ahead_note, @function
+routine_ahead_note:
+    push rax
+    mov rdi, r12
+    call ahead_note
+    pop rax
+    TABLES
+    ret
+    .type routine_ahead_left, @function
+routine_ahead_left:
+    mov rdi, r12
+    mov rsi, rcx
+    mov edx, r10d
+    call ahead_left
+    TABLES
+    ret
+    .type routine_ahead_back, @function
+routine_ahead_back:
+    mov rdi, r12
+    mov rsi, rcx
+    call ahead_back
+    TABLES
+    ret
+
     .type routine_to_next, @function
 routine_to_next: // jumped to, at a record's end. esi: offset of the struct routine_tail
     STATE_OUT
@@ -451,6 +478,8 @@ routine_to_cold: // jumped to, at a record that has no routine
 routine_ll:
     cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
     je 6f
+    cmp dword ptr [r12 + TH_IS_AHEAD], 0
+    jne 8f
     cmp qword ptr [rip + vector_sets + VS_LL_TAGS], 0
     je 6f
     lea rdi, [r12 + TA_LL]
@@ -479,6 +508,11 @@ routine_ll:
     mov [r12 + TH_LL], r14
     mov rdi, r12
     call many_settle
+    BASE_AND_TABLES
+    ret
+
+8:  cmp word ptr [r12 + TH_LL], 0 // a second state has a list, whose end is at a multiple of 64 KiB
+    je 6b
     BASE_AND_TABLES
     ret
 
@@ -1059,6 +1093,8 @@ routine_avx2_late: // jumped to. rax, r10: as for LL_BATCH
 routine_avx2_ll: // jumped to, as routine_ll
     cmp dword ptr [rip + vector_sets + VS_LL_BATCH], LL_BATCH_SHARED
     je 1f
+    cmp dword ptr [r12 + TH_IS_AHEAD], 0
+    jne 3f
     lea rdi, [r12 + TA_LL]
     mov rsi, [r12 + TH_LL]
     mov rdx, [r12 + TH_MISSES]
@@ -1072,6 +1108,9 @@ routine_avx2_ll: // jumped to, as routine_ll
     ret
 1:  mov rdi, r12
     call ll_full
+    jmp 2b
+3:  cmp word ptr [r12 + TH_LL], 0
+    je 1b
     jmp 2b
 
     .macro ADD_MASK of, shift // edx |= the mask of \of, shifted. Changes r14

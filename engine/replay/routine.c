@@ -35,6 +35,7 @@
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
 extern const char routine_drain[], routine_late_drain[], routine_avx2_drain[];
+extern const char routine_ahead_note[], routine_ahead_left[], routine_ahead_back[];
 extern const char routine_begin_frame[], routine_end_frame[], routine_renew_frame[];
 extern const char routine_to_ll[], routine_to_cold[], routine_to_cond[], routine_to_indirect[];
 extern const char routine_to_learn[];
@@ -158,6 +159,9 @@ void routine_init(void)
         .begin_frame = routine_begin_frame,
         .end_frame = routine_end_frame,
         .renew_frame = routine_renew_frame,
+        .ahead_note = routine_ahead_note,
+        .ahead_left = routine_ahead_left,
+        .ahead_back = routine_ahead_back,
     });
     objects_make();
 }

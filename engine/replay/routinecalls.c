@@ -182,6 +182,15 @@ static void find_late(struct x86 *a)
     x86_add_rm(a, R10, MEM(R12, TH_CALLS_LATE));
 }
 
+// Where the state is a second one, jumps to `to`.
+static void unless_ahead(struct x86 *a, const char *to)
+{
+    if (!tb_config.ahead)
+        return;
+    x86_cmp8_mi(a, MEM(R12, TH_IS_AHEAD), 0);
+    x86_fix(a, x86_jcc(a, CC_NE), (u64)to);
+}
+
 // All frames that have not noted the totals do. Called by routines and by routine.S; keeps rax.
 static void make_note(struct x86 *a)
 {
@@ -193,6 +202,7 @@ static void make_note(struct x86 *a)
     due = x86_jcc8(a, CC_NE);
     x86_ret(a);
     x86_land(a, due);
+    unless_ahead(a, by.ahead_note);
     x86_push_r(a, R_RAX);
     x86_push_r(a, R_RAX); // for the alignment
     x86_movzx16_rm(a, R_RAX, MEM(R12, TH_LL));
@@ -220,6 +230,7 @@ static void make_note(struct x86 *a)
 // The frame at rcx, which has noted the totals, ends; its counters begin with number r10.
 static void make_left_lazily(struct x86 *a)
 {
+    unless_ahead(a, by.ahead_left);
     drain_within(a);
     x86_mov(a, R11, R10);
     find_late(a);
@@ -268,8 +279,19 @@ static void make_leave_lazily(struct x86 *a)
 
 static void make_back_lazily(struct x86 *a)
 {
-    struct x86_label none;
+    struct x86_label none, over = { 0, 0 };
 
+    if (tb_config.ahead) {
+        x86_cmp8_mi(a, MEM(R12, TH_IS_AHEAD), 0);
+        over = x86_jcc8(a, CC_E);
+        frame_of_entry(a);
+        x86_push_r(a, R_RAX); // for the alignment
+        x86_fix(a, x86_call(a), (u64)by.ahead_back);
+        x86_pop_r(a, R_RAX);
+        routinecalls_skip(a, 1);
+        x86_ret(a);
+        x86_land(a, over);
+    }
     routinecalls_drain(a, by.to_ll);
     frame_of_entry(a);
     x86_cmp(a, R_RCX, MEM(R12, TH_LATE_WAS));

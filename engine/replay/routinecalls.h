@@ -24,6 +24,9 @@
 struct routinecalls_asm {
     const char *to_ll, *drain; // drain: one call further from a routine than to_ll
     const char *begin_frame, *end_frame, *renew_frame; // by AVX-512
+    // Of a second state of caches (count/ahead.h), in place of routinecalls.note, and of what a
+    // frame's end does.
+    const char *ahead_note, *ahead_left, *ahead_back;
 };
 
 // Total i, at the counters in reg.

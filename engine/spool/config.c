@@ -83,8 +83,8 @@ static u32 vectors(void)
 static bool may_ahead(const struct tb_config *c)
 {
     const struct spool_geometry *i1 = &spool->i1, *d1 = &spool->d1, *ll = &spool->ll;
-    bool others = c->branch || c->calls || c->data || c->curve || c->core || c->predictor ||
-                  (spool->flags & SPOOL_F_L2);
+    bool others = c->branch || (c->calls && !c->calls_lazy) || c->data || c->curve || c->core ||
+                  c->predictor || (spool->flags & SPOOL_F_L2);
 
     return c->replayer && c->replayer_split && c->stamps && !others && ll->line >= i1->line &&
            ll->line >= d1->line && d1->line <= CONFIG_AHEAD_LINE &&

@@ -112,6 +112,7 @@
 #define TH_BODIES     0x1a0
 #define TH_OBJECTS_AT 0x1a8
 #define TH_LINEUSE    0x1b0
+#define TH_IS_AHEAD   0x1b8
 #define TH_CLOCK      0x1c0
 #define TH_LL         0x1c8
 #define TH_MISSES     0x1d0
@@ -209,7 +210,7 @@ struct thread {
     const u64 *bodies;
     u64 objects_at; // time of the maps of data (objects/objtable.h) of the next replayed record
     struct lineuse *lineuse; // objects/lineuse.c; NULL: no lines are followed
-    u64 pad2;
+    u64 is_ahead;            // count/ahead.h: the block of a second state
     // Replays write these, perhaps on another processor: they have a host cache line of their own.
     u64 clock;     // of generated replays
     u64 ll;        // where the next batched LL reference goes
@@ -267,6 +268,7 @@ struct thread {
     struct thread *ahead, *ahead_of;
     // recordbuf.c: the client's stack pointer where the buffer that is being filled begins.
     u64 recordbuf_sp;
+    u64 recordbuf_top; // with --calls=yes the last frame there
     bool recordbuf_sp_known;
 };
 
@@ -298,6 +300,7 @@ _Static_assert(offsetof(struct thread, watch) == TH_WATCH, "asm offset");
 _Static_assert(offsetof(struct thread, bodies) == TH_BODIES, "asm offset");
 _Static_assert(offsetof(struct thread, objects_at) == TH_OBJECTS_AT, "asm offset");
 _Static_assert(offsetof(struct thread, lineuse) == TH_LINEUSE, "asm offset");
+_Static_assert(offsetof(struct thread, is_ahead) == TH_IS_AHEAD, "asm offset");
 _Static_assert(offsetof(struct thread, objects_number) == TH_NUMBER, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");

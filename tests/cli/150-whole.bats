@@ -132,12 +132,85 @@ END
         mv out "out-$how"
         cmp out-off "out-$how"
     done
+    # Without branches a thread also simulates buffers before their turn.
+    for how in off split 'split --small-buffers' 'split --no-vectors --small-buffers'; do
+        status=0
+        "$QUERN" run -q --D1=1024,2,64 --replay=$how -o out ./walk 3>&- || status=$?
+        [ "$status" = 137 ]
+        quern recover
+        [ "$status" = 0 ]
+        mv out "caches-$how"
+        cmp caches-off "caches-$how"
+    done
     # mov: Ir Bc Bcm Dr D1mr ...
     same "$(sed -n 's/^events: //p' out-off)" \
         "Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim"
     same "$(awk '/^11 / { print $2, $5, $6 }' out-off)" "100000 100000 100000"
     # 1000 bytes are 16 lines, at addresses that the last loads of 64 KiB have pushed out
     same "$(awk '/^18 / { print $2, $8, $9 }' out-off)" "1 1000 16"
+}
+
+# Trees are built and searched, arrays walked along rows and columns, strings copied. Geometries with one set,
+# one way, sets that are no whole vectors, other lines.
+@test "buffers simulated before their turn change no count" {
+    real
+    [ "$(nproc)" -ge 2 ] || skip "one processor"
+    cat > work.c << 'END'
+#include <stdlib.h>
+#include <string.h>
+struct node { struct node *left, *right; unsigned key; char text[28]; };
+static struct node *insert(struct node *n, unsigned key)
+{
+    if (!n) {
+        n = calloc(1, sizeof(*n));
+        n->key = key;
+        memset(n->text, key & 127, sizeof(n->text));
+        return n;
+    }
+    if (key < n->key) n->left = insert(n->left, key);
+    else n->right = insert(n->right, key);
+    return n;
+}
+static unsigned sum(const struct node *n)
+{
+    return n ? sum(n->left) + n->key + sum(n->right) : 0;
+}
+static unsigned grid[300][300];
+static unsigned columns(void)
+{
+    unsigned all = 0;
+    for (int x = 0; x < 300; x++)
+        for (int y = 0; y < 300; y++)
+            all += grid[y][x]++;
+    return all;
+}
+int main(void)
+{
+    struct node *tree = NULL;
+    unsigned key = 7, all = 0;
+    char *copy = malloc(100001);
+    for (int i = 0; i < 6000; i++)
+        tree = insert(tree, key = key * 1103515245 + 12345);
+    for (int i = 0; i < 8; i++) {
+        all += sum(tree) + columns();
+        memcpy(copy + 1, grid, 100000);
+    }
+    return all == 1;
+}
+END
+    gcc -O1 -g -o work work.c
+    for options in '' --calls=yes '--D1=512,8,64 --I1=512,8,64 --LL=65536,16,64' '--D1=3072,12,64 --I1=4096,1,64' \
+        '--D1=8192,4,128 --I1=2048,2,32 --LL=131072,8,128' '--calls=yes --D1=1536,12,64 --I1=1024,4,64 --LL=37748736,12,64'; do
+        "$QUERN" run -q $options --replay=off -o off ./work 3>&-
+        for how in split 'split --small-buffers' 'split --small-buffers --no-vectors' 'split --small-buffers --no-avx512' auto; do
+            "$QUERN" run -v $options --replay=$how -o out ./work 3>&- 2> said
+            diff <(grep -vE '^(pid|cmd):' off) <(grep -vE '^(pid|cmd):' out)
+            case $how in
+            'split --small-buffers')
+                [ "$(tr -d , < said | awk '/ ahead of their turn/ { print $3 }')" -gt 0 ] ;;
+            esac
+        done
+    done
 }
 
 @test "a fragment asks for its record's lines, unless --no-hints" {
@@ -253,6 +326,17 @@ END
         grep -v '^pid: ' out > "out-$how"
         cmp out-off "out-$how"
     done
+    for how in off split 'split --small-buffers'; do
+        status=0
+        "$QUERN" run -q --calls=yes --D1=1024,2,64 --replay=$how -o out ./calls 3>&- || status=$?
+        [ "$status" = 137 ]
+        quern recover
+        [ "$status" = 0 ]
+        grep -v '^pid: ' out > "caches-$how"
+        cmp caches-off "caches-$how"
+    done
+    "$QUERN" run -q --calls=yes --D1=1024,2,64 --branch-sim=yes --replay=off -o out ./calls 3>&- || true
+    quern recover
     same "$(sed -n 's/^events: //p' out)" "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim"
     # 30 walks of 1024 rounds of 4 instructions, and 3: every load misses D1, those of the first walk LL; and so
     # do their returns, whose line of the stack the walk has pushed out. It is LL's since the first call.
@@ -264,8 +348,8 @@ END
 @test "killed at any time: each load has its miss" {
     real
     make_walk 0x7fffffffffffffff '    hlt'
-    for how in inline process 'inline --no-replay-code' 'process --small-buffers' \
-        'inline --no-superblocks' 'process --small-buffers --no-superblocks'; do
+    for how in inline process 'inline --no-replay-code' 'process --small-buffers' split \
+        'split --small-buffers' 'inline --no-superblocks' 'process --small-buffers --no-superblocks'; do
         "$QUERN" run -q --D1=1024,2,64 --replay=$how -o out ./walk 3>&- &
         pid=$!
         for i in $(seq 100); do [ -e quern.spool.$pid ] && break; sleep 0.05; done

@@ -16,6 +16,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
+#include "engine/callgraph/frames.h"
 #include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/count/lineids.h"
@@ -81,13 +82,47 @@ struct thread *threads_first(void)
 void calls_counted(struct thread *of, u32 counter, u64 n)
 {
     (void)of, (void)counter, (void)n;
-    fail();
+    assert_true(tb_config.calls);
+}
+
+// What happens to frames, each with the number of misses before it.
+struct frames frames = { .frame = 0x80 };
+static struct told {
+    char what;
+    u64 frame, misses;
+    u32 counter;
+} told[16];
+static u32 ntold;
+
+static void tell(char what, u64 frame, u32 counter)
+{
+    u64 n = 0;
+
+    for (u32 i = 0; i < COUNTERS; i += 2)
+        n += counted[i];
+    assert_true(ntold < ARRAY_SIZE(told));
+    told[ntold++] = (struct told){ what, frame, n, counter };
 }
 
 void frames_late_fill(struct thread *of)
 {
-    (void)of;
-    fail();
+    assert_ptr_equal(of, t);
+    tell('n', of->late_top, 0);
+    of->late_last = of->late_top;
+}
+
+void frames_replay(struct thread *of, enum frames_late what, u32 frame, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    tell(what == FRAMES_LEAVE ? 'l' : 'b', frame, counter);
+    if (what == FRAMES_BACK)
+        assert_int_equal((u32)of->late_was, frame);
+}
+
+void frames_late_settle(struct thread *of, u64 top)
+{
+    assert_ptr_equal(of, t);
+    of->late_top = of->late_last = top;
 }
 
 void reftrace_cleared(void) {}
@@ -102,7 +137,7 @@ static struct thread *new_area(void)
     return (struct thread *)(((u64)heap_pages(TA_COUNTERS + 0x10000) + 0xffff) & ~0xfffful);
 }
 
-// -- references: in the order of the program in `op`, by whom they are simulated decides the test --
+static u64 *counted, expected[COUNTERS], own[COUNTERS]; // counted: of the second state's slot
 
 enum kind { DATA, FETCH, FETCH_LAST };
 
@@ -131,7 +166,7 @@ static void simulate(struct thread *by, const struct op *o)
         assert_false(caches_touch(by, o->addr, caches_fetch_bits(first)));
         if (caches_touch(by, o->addr + o->size - 1, caches_fetch_bits(last)))
             ll_append(by, o->addr, o->size | caches_fetch_bits(last), o->counter);
-    } else if (by->ahead_of && two) {
+    } else if (by->is_ahead && two) {
         ahead_fetch(by, o->addr, o->size, first, last, o->counter);
     } else if (caches_iref(by, o->addr, o->size, first, last)) {
         caches_i1_missed(by, o->addr, o->size, o->counter, last);
@@ -266,15 +301,17 @@ static void rounds(u32 n)
             expect(&op[k]);
         earlier = before;
         assert_true(ahead_may(t));
-        ahead_begin(t, 7 * i);
+        ahead_begin(t, 7 * i, 0);
         for (u32 k = before; k < all; k++)
             simulate(t->ahead, &op[k]);
         assert_false(ahead_may(t));
         if (below(2))
             ahead_sort(t);
         simulate_earlier();
+        t->replay_sp = 7 * i; // what came before it ends there
+        t->ahead->replay_sp = 7 * i + 3;
         ahead_join(t);
-        assert_int_equal(t->replay_sp, 7 * i);
+        assert_int_equal(t->replay_sp, 7 * i + 3);
         if (below(2))
             ll_drain(t);
     }
@@ -338,6 +375,63 @@ static void test_list_is_full(void **state)
     assert_true(turns > 5);
 }
 
+static void load(u64 line)
+{
+    caches_dref(t->ahead, 0x10000000 + line * 64, 1, 2);
+}
+
+static void expect_told(u32 i, char what, u64 frame, u64 misses, u32 counter)
+{
+    assert_int_equal(told[i].what, what);
+    assert_int_equal(told[i].frame, frame);
+    assert_int_equal(told[i].misses, misses);
+    assert_int_equal(told[i].counter, counter);
+}
+
+// Frames at 0x1000 and below have noted the totals before. Those above do when something misses; of
+// those that end, the ones that have noted them are told, with what has missed up to there. A miss
+// that turns out to be a hit is no miss.
+static void test_frames(void **state)
+{
+    struct thread *a;
+
+    (void)state;
+    begin((struct spool_geometry){ 4096, 4, 64 }, (struct spool_geometry){ 2048, 2, 64 }, 0);
+    tb_config.calls = true;
+    t->calls_base = 0;
+    caches_dref(t, 0x10000000 + 3 * 64, 1, 2); // line 3 is there
+    t->late_top = t->late_last = 0x1000;
+    t->replay_sp = 5;
+    a = ahead_begin(t, 5, 0x1000);
+    load(1); // of a frame that has noted them
+    ahead_frame(a, FRAMES_ENTER, 0x1080, 0);
+    ahead_frame(a, FRAMES_ENTER, 0x1100, 0);
+    ahead_frame(a, FRAMES_LEAVE, 0x1100, 40); // without a miss
+    ahead_frame(a, FRAMES_ENTER, 0x1100, 0);
+    load(2);
+    load(2);
+    load(3);
+    ahead_frame(a, FRAMES_LEAVE, 0x1100, 41);
+    ahead_frame(a, FRAMES_BACK, 0x1100, 0);
+    ahead_frame(a, FRAMES_LEAVE, 0x1080, 42);
+    ahead_frame(a, FRAMES_LEAVE, 0x1000, 43); // from before
+    ahead_frame(a, FRAMES_ENTER, 0x1000, 0);
+    ahead_note(a); // the end
+    ntold = 0;
+    ahead_join(t);
+    ll_drain(t);
+    expect_told(0, 'n', 0x1100, 2, 0); // line 1, and that of t
+    expect_told(1, 'l', 0x1100, 3, 41);
+    expect_told(2, 'b', 0x1100, 3, 0);
+    expect_told(3, 'l', 0x1080, 3, 42);
+    expect_told(4, 'l', 0x1000, 3, 43);
+    expect_told(5, 'n', 0x1000, 3, 0);
+    assert_int_equal(ntold, 6);
+    assert_int_equal(t->late_top, 0x1000);
+    assert_int_equal(counted[2], 3);
+    tb_config.calls = false;
+}
+
 // Not before LL is batched in pieces, nor where threads share it, nor with two thousand lines of
 // code too many.
 static void test_may(void **state)
@@ -349,7 +443,7 @@ static void test_may(void **state)
     assert_false(ahead_may(t));
     ll_beside(t, true);
     assert_true(ahead_may(t));
-    ahead_begin(t, 0);
+    ahead_begin(t, 0, 0);
     assert_false(ahead_may(t));
     ahead_forget(t);
     assert_true(ahead_may(t));
@@ -367,7 +461,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_usual),        cmocka_unit_test(test_twelve_ways),
         cmocka_unit_test(test_one_set),      cmocka_unit_test(test_direct_mapped),
-        cmocka_unit_test(test_list_is_full), cmocka_unit_test(test_may),
+        cmocka_unit_test(test_list_is_full), cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_may),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,20 @@ void ahead_fetch(struct thread *of, u64 pc, u32 len, u32 first, u32 last, u32 co
     tell("T%lx,%u,%u,%u,%u", pc, len, first, last, counter);
 }
 
+void ahead_frame(struct thread *of, enum frames_late what, u32 frame, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    tell("H%u,%x,%u", what, frame, counter);
+}
+
+static u32 notes;
+
+void ahead_note(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    notes++;
+}
+
 bool caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
 {
     assert_ptr_equal(of, t);
@@ -388,10 +402,13 @@ static void test_second_state(void **state)
     draft.op[1].last = 7;
     draft.block.nops = 2;
     id = publish();
-    t->ahead_of = t;
-    assert_string_equal(RUN(id), "T103e,5,7,8,6 F103e,5,7,7 ");
-    t->ahead_of = NULL;
-    assert_string_equal(RUN(id), "F103e,5,7,8 F103e,5,7,7 ");
+    t->is_ahead = 1;
+    assert_string_equal(RUN(id), "T103e,5,7,8,6 F103e,5,7,7 d");
+    assert_int_equal(notes, 1); // at the buffer's end
+    assert_string_equal(RUN(RECORD_ENTER | 0x1230ul << 32, RECORD_LEAVE | 0x1230ul << 32, 77),
+                        "H0,1230,0 H1,1230,77 d");
+    t->is_ahead = 0;
+    assert_string_equal(RUN(id), "F103e,5,7,8 F103e,5,7,7 d");
 }
 
 // -- the arena --

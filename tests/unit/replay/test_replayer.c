@@ -19,6 +19,7 @@
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
 #include "engine/objects/objtable.h"
+#include "engine/replay/record.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/replayer.h"
 #include "engine/replay/routine.h"
@@ -232,11 +233,12 @@ void ahead_next(struct thread *of)
         ahead_rests--;
 }
 
-struct thread *ahead_begin(struct thread *of, u64 sp)
+struct thread *ahead_begin(struct thread *of, u64 sp, u64 top)
 {
     assert_true(!ahead_full && two == 1 && nvectors == (tb_config.vectors != 0));
     ahead_full = 1;
     ahead_sp = sp;
+    assert_int_equal(top, of->recordbuf_top);
     return of->ahead;
 }
 
@@ -308,7 +310,8 @@ _Noreturn void engine_die(const char *format, ...)
 
 // -- the tests --
 
-static const u64 record[4];
+// Each begins with a fragment's record.
+static const u64 record[4] = { RECORD_FIRST, RECORD_FIRST, RECORD_FIRST, RECORD_FIRST };
 static struct thread_own own;
 
 static bool two_processors(void)
@@ -631,7 +634,7 @@ static void expect_made(u32 i, const u64 *from)
     assert_int_equal(made[i].done, 1);
 }
 
-// The process is at the first of two: the thread simulates the third itself, and its entry is joined
+// The process is at the first of two: the thread simulates the third itself. Its entry is joined
 // when those before it have been replayed.
 static void test_ahead(void **state)
 {
@@ -671,27 +674,30 @@ static void test_ahead(void **state)
     tb_config.ahead = false;
 }
 
-// Not without the stack pointer, nor where the second state rests: the thread waits, as ever.
+// Not without the stack pointer, where the second state rests, nor where the buffer begins with a
+// change of a frame: the thread waits, as ever.
 static void test_not_ahead(void **state)
 {
+    static const u64 within = RECORD_LEAVE;
     struct k_itimerval soon = { 0, 0, 0, 20000 };
 
     (void)state;
     tb_config.ahead = true;
-    for (u32 k = 0; k < 2; k++) {
+    for (u32 k = 0; k < 3; k++) {
+        const u64 *first = k == 2 ? &within : record + 3;
+
         hold = 1;
-        t->recordbuf_sp_known = k;
-        ahead_rests = k ? 100 : 0;
+        t->recordbuf_sp_known = k > 0;
+        ahead_rests = k == 1 ? 100 : 0;
         for (u32 i = 0; i < 3; i++)
             replayer_hand_over(t, record + i, record + i + 1);
         wait_taken(3 * k + 1);
         sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
-        assert_false(replayer_ahead(t, record + 3, record + 4));
+        assert_false(replayer_ahead(t, first, first + 1));
         replayer_settle(t);
         assert_int_equal(nmade, 3 * k + 3);
+        assert_int_equal(ahead_rests, k == 1 ? 99 : 0);
     }
-    assert_int_equal(ahead_rests, 99);
-    ahead_rests = 0;
     tb_config.ahead = false;
 }
 

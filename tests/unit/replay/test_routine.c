@@ -16,6 +16,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/levels.h"
 #include "engine/count/ll.h"
+#include "engine/count/vector.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/replay/routine.h"
@@ -113,6 +114,9 @@ PLACE(routine_miss_i1_8)
 PLACE(routine_miss_i1_16)
 PLACE(routine_miss_i1_two)
 PLACE(routine_sampled)
+PLACE(routine_ahead_note)
+PLACE(routine_ahead_left)
+PLACE(routine_ahead_back)
 PLACE(routineseen_any)
 PLACE(routineseen_other)
 PLACE(routine_drain)
