@@ -38,14 +38,12 @@ _Static_assert(TA_RECORDS % 0x10000 == 0 && TA_RECORD_STRIDE % 0x10000 == 0 &&
 
 // In the second state's area.
 struct ahead {
-    u32 full;    // it has records that are not joined
     u32 start;   // place of the list's beginning
     u32 sorted;  // the open ones before this place are in `open`
     u32 settled; // of these so many have been used
     u32 nopen;
     u64 sp, top;                                      // at the beginning
     u32 turn;                                         // it is their turn already
-    u32 rest;                                         // LONG: buffers until the next try
     u32 missed;                                       // of a reference with two lines, one has
     u32 runs;                                         // for --small-buffers
     u16 d1[CONFIG_AHEAD_SETS], i1[CONFIG_AHEAD_SETS]; // ways of each set that are filled
@@ -58,14 +56,14 @@ void (*ahead_await_turn)(struct thread *of);
 
 static struct ahead *ahead_of(const struct thread *a)
 {
-    return (struct ahead *)((u64)a->self + TA_AHEAD);
+    return (struct ahead *)((u64)a + TA_AHEAD);
 }
 
 // The list.
 
 static u64 address_of(const struct thread *a, u32 place)
 {
-    return (u64)a->self + TA_RECORDS + (u64)(place / EACH) * TA_RECORD_STRIDE +
+    return (u64)a + TA_RECORDS + (u64)(place / EACH) * TA_RECORD_STRIDE +
            place % EACH * sizeof(struct ll_pending);
 }
 
@@ -77,7 +75,7 @@ static struct ll_pending *at(const struct thread *a, u32 place)
 // The place behind the last reference. Behind a buffer's last place is the next one's first.
 static u32 end_of(const struct thread *a)
 {
-    u64 offset = a->ll - (u64)a->self - TA_RECORDS;
+    u64 offset = a->ll - (u64)a - TA_RECORDS;
 
     return (u32)(offset / TA_RECORD_STRIDE * EACH +
                  offset % TA_RECORD_STRIDE / sizeof(struct ll_pending));
@@ -419,7 +417,7 @@ void ahead_join(struct thread *t)
     t->replay_sp = a->replay_sp;
     if (tb_config.calls)
         frames_late_settle(t, a->late_top);
-    __atomic_store_n(&h->full, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->ahead_full, 0, __ATOMIC_RELEASE);
 }
 
 // -- the thread's side --
@@ -431,33 +429,39 @@ void ahead_init(void)
     caches_two_lines = two_lines;
 }
 
+// The area is not touched before a buffer is simulated there: most threads never do.
 void ahead_thread_init(struct thread *t)
 {
-    struct thread *a;
     u64 offset;
 
     t->ahead = NULL;
-    if (!tb_config.ahead || t->misses == t->counters)
-        return;
-    a = thread_at_slot(slotmem_slot_of((u64)t->misses, &offset));
+    t->ahead_full = t->ahead_rest = 0;
+    if (tb_config.ahead && t->misses != t->counters)
+        t->ahead = thread_at_slot(slotmem_slot_of((u64)t->misses, &offset));
+}
+
+// Ids have to fit beside the bytes of a fetch.
+bool ahead_may(const struct thread *t)
+{
+    return t->ahead && !t->ahead_rest && !__atomic_load_n(&t->ahead_full, __ATOMIC_ACQUIRE) &&
+           ll_ahead_may(t) && lineids_count() < TA_I1_IDS;
+}
+
+// The area may have been another thread's.
+static void make(struct thread *t)
+{
+    struct thread *a = t->ahead;
+
+    if (!a->self)
+        for (u32 i = 0; i < TA_RECORD_BUFFERS; i++) // as the thread's own
+            sys_madvise((u64)a + TA_RECORDS + i * (u64)TA_RECORD_STRIDE, TA_RECORD_SIZE,
+                        MADV_WIPEONFORK);
     a->self = a;
     a->ahead_of = t;
     a->is_ahead = 1;
     a->tid = t->tid;
     a->counters = a->misses = t->counters;
     caches_ahead_init(a);
-    ahead_of(a)->full = 0;
-    for (u32 i = 0; i < TA_RECORD_BUFFERS; i++) // as the thread's own
-        sys_madvise(address_of(a, i * EACH), TA_RECORD_SIZE, MADV_WIPEONFORK);
-    t->ahead = a;
-}
-
-// Ids have to fit beside the bytes of a fetch.
-bool ahead_may(const struct thread *t)
-{
-    return t->ahead && !ahead_of(t->ahead)->rest &&
-           !__atomic_load_n(&ahead_of(t->ahead)->full, __ATOMIC_ACQUIRE) && ll_ahead_may(t) &&
-           lineids_count() < TA_I1_IDS;
 }
 
 struct thread *ahead_begin(struct thread *t, u64 sp, u64 top)
@@ -465,7 +469,8 @@ struct thread *ahead_begin(struct thread *t, u64 sp, u64 top)
     struct thread *a = t->ahead;
     struct ahead *h = ahead_of(a);
 
-    h->full = 1;
+    make(t);
+    t->ahead_full = 1;
     h->turn = h->missed = 0;
     memset(h->d1, 0, tb_config.d1_sets * sizeof(h->d1[0]));
     memset(h->i1, 0, tb_config.i1_sets * sizeof(h->i1[0]));
@@ -484,17 +489,16 @@ void ahead_sort(struct thread *t)
 {
     sort(t->ahead);
     if (end_of(t->ahead) - ahead_of(t->ahead)->start > LONG)
-        ahead_of(t->ahead)->rest = REST;
+        t->ahead_rest = REST;
 }
 
 void ahead_next(struct thread *t)
 {
-    if (t->ahead && ahead_of(t->ahead)->rest)
-        ahead_of(t->ahead)->rest--;
+    if (t->ahead_rest)
+        t->ahead_rest--;
 }
 
 void ahead_forget(struct thread *t)
 {
-    if (t->ahead)
-        ahead_of(t->ahead)->full = 0;
+    t->ahead_full = 0;
 }

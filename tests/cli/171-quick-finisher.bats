@@ -16,30 +16,36 @@ tree() {
     cp -p "$BUILD"/libexec/quern/quern-{engine,finish,whole} tree/libexec/quern
     QUERN=$FOLDER/tree/bin/quern
     WHOLE=$FOLDER/tree/libexec/quern/quern-whole
-    MODE='chmod 755'
+    gcc -O1 -o mode -x c - << 'END'
+#include <stdlib.h>
+#include <sys/stat.h>
+int main(int argc, char **argv) { return argc != 3 || chmod(argv[2], strtol(argv[1], NULL, 8)) ? 1 : 7; }
+END
+    MODE=755
 }
 
-# The program takes quern its permission, or leaves it as it is ($MODE).
-run_shell() {
+# The program takes quern its permission, or leaves it as it is ($MODE). (It was a shell that executed chmod: what
+# a shell does depends on when its child ends.)
+run_mode() {
     status=0
     "$QUERN" run -q --symbol-cache=kept --spool-dir=spool -o out "$@" -- \
-        /bin/sh -c "$MODE tree/libexec/quern/quern-whole; exit 7" 2> stderr || status=$?
+        ./mode $MODE tree/libexec/quern/quern-whole 2> stderr || status=$?
     chmod 755 tree/libexec/quern/quern-whole
 }
 
 @test "what is known is written without quern, and the same" {
     tree
     mv tree/libexec/quern/quern-finish kept-finisher
-    run_shell
+    run_mode
     [ $status = 7 ]
-    run_shell
+    run_mode
     grep -v '^pid:' out > whole
     mv kept-finisher tree/libexec/quern/quern-finish
-    run_shell
+    run_mode
     cmp whole <(grep -v '^pid:' out)
-    MODE='chmod 644'
+    MODE=644
     rm out
-    run_shell
+    run_mode
     [ $status = 7 ]
     same "$(< stderr)" ""
     [ -s out ]
@@ -49,8 +55,8 @@ run_shell() {
 
 @test "what is not known is left to quern, and when there is none the spool stays" {
     tree
-    MODE='chmod 644'
-    run_shell
+    MODE=644
+    run_mode
     [ $status = 7 ]
     [ ! -e out ]
     [[ "$(< stderr)" == "quern: $WHOLE: cannot be executed"*"the counts are kept: "* ]]
@@ -58,8 +64,8 @@ run_shell() {
     "$QUERN" recover -q -o out spool/quern.spool.*
     [ -s out ]
     rm -f out spool/*
-    MODE='chmod 755'
-    run_shell
+    MODE=755
+    run_mode
     [ $status = 7 ]
     [ -n "$(ls kept)" ] # by quern
     [ -z "$(ls spool)" ]
@@ -68,18 +74,18 @@ run_shell() {
 
 @test "a run that it does not know is left to quern: call graph, code" {
     tree
-    run_shell
-    MODE='chmod 644'
+    run_mode
+    MODE=644
     for option in --calls=yes --dump-code=code --children=merge; do
         rm -f out
-        run_shell $option
+        run_mode $option
         [ $status = 7 ]
         [[ "$(< stderr)" == "quern: $WHOLE: cannot be executed"*"the counts are kept: "* ]]
         rm -rf spool/*
-        MODE='chmod 755'
-        run_shell $option
+        MODE=755
+        run_mode $option
         [ -s out ]
-        MODE='chmod 644'
+        MODE=644
     done
 }
 
@@ -94,7 +100,7 @@ run_shell() {
 @test "the summary is the same, also as JSON" {
     tree
     for option in --cache-sim=yes --summary=json -v; do
-        run_shell "$option"
+        run_mode "$option"
         # Without superblocks: what looks for them counts as an exit to the dispatcher, and comes by
         # time.
         "$QUERN" run --symbol-cache=kept --cache-sim=no -o out $option --no-superblocks \
