@@ -132,9 +132,14 @@ void reftrace_thread_init(struct thread *of)
     (void)of;
 }
 
-static struct thread *new_area(void)
+// Where no slot with a fixed address is, wherever the kernel places other memory.
+static struct thread *new_area(u64 at)
 {
-    return (struct thread *)(((u64)heap_pages(TA_COUNTERS + 0x10000) + 0xffff) & ~0xfffful);
+    assert_int_equal(sys_mmap(at, TA_COUNTERS + 0x10000, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                              0),
+                     at);
+    return (struct thread *)at;
 }
 
 static u64 *counted, expected[COUNTERS], own[COUNTERS]; // counted: of the second state's slot
@@ -243,9 +248,9 @@ static void cache(struct sim_cache *c, const struct spool_geometry *g)
 static void begin(struct spool_geometry one, struct spool_geometry two, u32 vectors)
 {
     if (!t) {
-        t = new_area();
+        t = new_area(0x200000000000);
         t->self = t;
-        slotmem_row[0] = (u64)new_area();
+        slotmem_row[0] = (u64)new_area(0x210000000000);
         slotmem_rows = 1;
         counted = slotmem_counters(SPOOL_THREADS_FIXED);
         cpu.bmi2 = __builtin_cpu_supports("bmi2");

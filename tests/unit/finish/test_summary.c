@@ -253,13 +253,14 @@ static void test_engine(void **state)
                               .n_superblock_blocks = 10,
                               .n_handed = 11,
                               .n_helped = 12,
-                              .n_replayed = 13,
-                              .n_flush = 14,
-                              .n_invalidate = 15,
-                              .n_signals = 16,
-                              .n_stepped = 17,
-                              .n_slow_syscalls = 18,
-                              .threads_used = 19 };
+                              .n_ahead = 13,
+                              .n_replayed = 14,
+                              .n_flush = 15,
+                              .n_invalidate = 16,
+                              .n_signals = 17,
+                              .n_stepped = 18,
+                              .n_slow_syscalls = 19,
+                              .threads_used = 20 };
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
@@ -282,13 +283,14 @@ static void test_engine(void **state)
               "==1== engine: 10 blocks in superblocks\n"
               "==1== engine: 11 full buffers handed over to quern-replay\n"
               "==1== engine: 12 references to LL simulated by their thread meanwhile\n"
-              "==1== engine: 13 full buffers replayed by their thread\n"
-              "==1== engine: 14 code cache flushes\n"
-              "==1== engine: 15 blocks invalidated\n"
-              "==1== engine: 16 signals delivered\n"
-              "==1== engine: 17 instructions single-stepped\n"
-              "==1== engine: 18 slow system calls\n"
-              "==1== engine: 19 thread slots\n");
+              "==1== engine: 13 full buffers simulated by their thread ahead of their turn\n"
+              "==1== engine: 14 full buffers replayed by their thread\n"
+              "==1== engine: 15 code cache flushes\n"
+              "==1== engine: 16 blocks invalidated\n"
+              "==1== engine: 17 signals delivered\n"
+              "==1== engine: 18 instructions single-stepped\n"
+              "==1== engine: 19 slow system calls\n"
+              "==1== engine: 20 thread slots\n");
     free(text);
 }
 
