@@ -59,7 +59,7 @@ static struct ahead *ahead_of(const struct thread *a)
     return (struct ahead *)((u64)a + TA_AHEAD);
 }
 
-// The list.
+// -- the list --
 
 static u64 address_of(const struct thread *a, u32 place)
 {

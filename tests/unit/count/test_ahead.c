@@ -249,15 +249,15 @@ static void begin(struct spool_geometry one, struct spool_geometry two, u32 vect
 {
     if (!t) {
         t = new_area(0x200000000000);
-        t->self = t;
         slotmem_row[0] = (u64)new_area(0x210000000000);
         slotmem_rows = 1;
         counted = slotmem_counters(SPOOL_THREADS_FIXED);
         cpu.bmi2 = __builtin_cpu_supports("bmi2");
         lineids_init();
     }
-    if (t->ahead)
-        memset(t->ahead, 0, sizeof(*t->ahead)), memset(t, 0, sizeof(*t)), t->self = t;
+    memset((void *)slotmem_row[0], 0, sizeof(*t));
+    memset(t, 0, sizeof(*t));
+    t->self = t;
     header = (struct spool_header){
         .flags = SPOOL_F_CACHE_SIM, .i1 = one, .d1 = two, .ll = { 1 << 20, 16, 64 }
     };
