@@ -684,8 +684,26 @@ static u32 behind_joining(const struct job *j)
     return 1;
 }
 
-// ahead_await_turn: those before it are simulated by the process. If it is killed meanwhile, the
-// thread cannot replay them: it is in the middle of this buffer.
+// The process has been killed while the thread simulates a buffer ahead: the thread simulates those
+// before it, in the middle of that one. Vector registers have been saved already.
+static void take_over_within(struct thread *t)
+{
+    struct job *j = job_of(t);
+    const struct buffer *b;
+
+    if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
+        forget_locks();
+        salvage_replay(t, NULL, 0);
+        job_inherit(j, t);
+    }
+    while (queued(j) > 1 && (b = job_take(j))) {
+        simulate(t, b);
+        job_done(j, t);
+        job_leave(j);
+    }
+}
+
+// ahead_await_turn: those before it are simulated by the process.
 static void await_turn(struct thread *t)
 {
     struct job *j = job_of(t);
@@ -694,9 +712,10 @@ static void await_turn(struct thread *t)
     while (queued(j) > 1 || !__atomic_compare_exchange_n(&j->state, &expected, JOB_BUSY, false,
                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         expected = JOB_FREE;
-        if (!is_there())
-            engine_die("the process that simulated the caches has been killed");
-        sys_call0(SYS_sched_yield);
+        if (is_there())
+            sys_call0(SYS_sched_yield);
+        else
+            take_over_within(t);
     }
     j->buffer[(j->given - 1) % QUEUED].state = BUFFER_JOINS; // if the thread is killed now
     has_turn = true;

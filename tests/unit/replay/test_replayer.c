@@ -729,6 +729,36 @@ static void test_ahead_in_turn(void **state)
     tb_config.vectors = 0;
 }
 
+// The same, and the process has been killed at the first of two: the thread completes that, and
+// simulates the second.
+static void test_ahead_alone(void **state)
+{
+    u32 child = spool->replayer;
+
+    (void)state;
+    tb_config.ahead = t->recordbuf_sp_known = true;
+    needs_turn = 1;
+    hold = 1;
+    for (u32 i = 0; i < 2; i++)
+        replayer_hand_over(t, record + i, record + i + 1);
+    wait_taken(1);
+    sys_call2(SYS_kill, child, SIGKILL);
+    hold = 0;
+    assert_true(replayer_ahead(t, record + 2, record + 3));
+    needs_turn = 0;
+    assert_int_equal(shared->rests, 1);
+    assert_true(shared->forgot & LL);
+    assert_int_equal(nmade, 4);
+    expect_made(1, record + 2);
+    expect_made(2, record + 1);
+    expect_made(3, joined);
+    for (u32 i = 1; i < 4; i++)
+        assert_int_equal(made[i].by, sys_getpid());
+    assert_false(ahead_full);
+    assert_int_equal(sys_call4(SYS_wait4, child, 0, __WALL, 0), child);
+    tb_config.ahead = false;
+}
+
 // Buffers of a dead thread are not replayed for the next thread in its area.
 static void test_next_thread(void **state)
 {
@@ -904,6 +934,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ahead, setup, stop),
         cmocka_unit_test_setup_teardown(test_not_ahead, setup, stop),
         cmocka_unit_test_setup_teardown(test_ahead_in_turn, setup, stop),
+        cmocka_unit_test_setup_teardown(test_ahead_alone, setup, stop),
         cmocka_unit_test_setup_teardown(test_next_thread, setup, stop),
         cmocka_unit_test_setup_teardown(test_stopped, setup, stop),
         cmocka_unit_test_setup_teardown(test_killed, setup, stop),
