@@ -264,8 +264,8 @@ struct thread {
     struct alloc_call *alloc;             // objects/alloc.c: of an allocator, not returned yet
     u32 objects_number;                   // of this thread among all that ever were, from 1 on
     u32 sharing_seen;                     // count/caches.c: lines that are watched, as of when
-    // count/ahead.h: the second state of this thread's caches; of that state, the thread. Whether it
-    // has records that are not joined; buffers until it is used again.
+    // count/ahead.h: the second state of this thread's caches; of that state, the thread. Whether
+    // it has records that are not joined; buffers until it is used again.
     struct thread *ahead, *ahead_of;
     u32 ahead_full, ahead_rest;
     // recordbuf.c: the client's stack pointer where the buffer that is being filled begins.
