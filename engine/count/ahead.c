@@ -337,8 +337,8 @@ static void full(struct thread *a)
         return;
     }
     if (!h->turn) {
-        ahead_await_turn(t);
         h->turn = 1;
+        ahead_await_turn(t);
         // If t simulated the buffers before it itself, vectors do not hold what routine.S thinks.
         *(u32 *)((u64)a + TA_D1_LAST) = ~0u;
     }

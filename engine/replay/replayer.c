@@ -48,7 +48,8 @@ enum job_state { JOB_FREE, JOB_BUSY, JOB_AWAITED };
 
 // AHEAD: its thread simulates it now (count/ahead.h), nobody else does. JOINS: it has; what is left
 // of the simulation is done when it is the oldest, and its records may be overwritten already.
-enum buffer_state { BUFFER_RECORDS, BUFFER_AHEAD, BUFFER_JOINS };
+// TURN: its thread simulates it, and it is its turn already, so a part of its list is counted.
+enum buffer_state { BUFFER_RECORDS, BUFFER_AHEAD, BUFFER_TURN, BUFFER_JOINS };
 
 struct buffer {
     const u64 *from, *end;
@@ -128,7 +129,9 @@ static const struct buffer *oldest(const struct job *j)
 
 static bool is_ready(const struct buffer *b)
 {
-    return __atomic_load_n(&b->state, __ATOMIC_ACQUIRE) != BUFFER_AHEAD;
+    u32 state = __atomic_load_n(&b->state, __ATOMIC_ACQUIRE);
+
+    return state == BUFFER_RECORDS || state == BUFFER_JOINS;
 }
 
 // Simulates the buffer that has been taken.
@@ -303,13 +306,20 @@ static void forget_locks(void)
     heap_forget_lock(); // the replayer dies with it where it may not map more memory
 }
 
-// A thread was killed while it simulated a buffer ahead: its records are there. (If it was their
-// turn already, a part of them is counted, and the rest is lost: await_turn() has said so.)
-static void resume_ahead(struct job *j)
+// t was killed while it simulated a buffer ahead: its records are there. If it was their turn
+// already, the second state goes on with them.
+static void resume_ahead(struct job *j, struct thread *t)
 {
-    for (u32 i = j->done; i != j->given; i++)
-        if (!is_ready(&j->buffer[i % QUEUED]))
-            j->buffer[i % QUEUED].state = BUFFER_RECORDS;
+    for (u32 i = j->done; i != j->given; i++) {
+        struct buffer *b = &j->buffer[i % QUEUED];
+
+        if (b->state == BUFFER_AHEAD) {
+            b->state = BUFFER_RECORDS;
+        } else if (b->state == BUFFER_TURN) {
+            salvage_replay(t->ahead, NULL, 0);
+            b->state = BUFFER_JOINS;
+        }
+    }
 }
 
 // The client was killed. None of its threads runs, but they may have held locks.
@@ -333,7 +343,7 @@ static void inherit(void)
             salvage_replay(t, NULL, 0);
             job_inherit(j, t);
         }
-        resume_ahead(j);
+        resume_ahead(j, t);
         while ((b = job_take(j))) {
             simulate(t, b);
             if (b->state == BUFFER_JOINS)
@@ -717,7 +727,7 @@ static void await_turn(struct thread *t)
         else
             take_over_within(t);
     }
-    j->buffer[(j->given - 1) % QUEUED].state = BUFFER_JOINS; // if the thread is killed now
+    j->buffer[(j->given - 1) % QUEUED].state = BUFFER_TURN;
     has_turn = true;
 }
 
@@ -791,7 +801,8 @@ static void forget(struct thread *t)
 {
     struct job *j = job_of(t);
 
-    resume_ahead(j);
+    for (u32 i = 0; i < QUEUED; i++)
+        j->buffer[i].state = BUFFER_RECORDS;
     ahead_forget(t);
     while (queued(j)) {
         if (job_take(j)) {
