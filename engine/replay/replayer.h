@@ -4,8 +4,9 @@
 // has TA_RECORD_BUFFERS buffers, used in turn: while some are queued, it fills the next. When all
 // are full it sleeps until at most one is left, because a sleep costs as much as half a buffer. If
 // nobody replays one of them, the thread takes the oldest back: without an idle processor this
-// works like --replay=inline. With --replay=inline the process exists, too: it replays what is left
-// when SIGKILL ends the client.
+// works like --replay=inline. Where caches alone are simulated it does not wait idly: it simulates
+// the buffer that is full, before its turn (count/ahead.h). With --replay=inline the process
+// exists, too: it replays what is left when SIGKILL ends the client.
 //
 // The references of one thread are simulated in their order, so counts are the same. @threads: the
 // functions are called by thread t, or while t is quiet.

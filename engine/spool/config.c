@@ -79,7 +79,8 @@ static u32 vectors(void)
 }
 
 // Whether a thread may simulate a buffer before its turn (count/ahead.h): where only caches are
-// simulated, of a size that is compared quickly, and a line that misses an L1 is in one line of LL.
+// simulated, with or without a call graph, of a size for which there is space, and a line that
+// misses an L1 is in one line of LL.
 static bool may_ahead(const struct tb_config *c)
 {
     const struct spool_geometry *i1 = &spool->i1, *d1 = &spool->d1, *ll = &spool->ll;
