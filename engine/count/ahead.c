@@ -345,6 +345,12 @@ static void full(struct thread *a)
     settle(t, a);
 }
 
+// A list that was full has been emptied in part, or not at all.
+void ahead_resume(struct thread *t)
+{
+    full(t->ahead);
+}
+
 // -- joining the two states --
 
 // The lines of a set of D1 that a has: all of the set's, or some.

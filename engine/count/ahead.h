@@ -47,6 +47,10 @@ void ahead_sort(struct thread *t);
 // them. What a killed call has done, it does not do again, but for one reference. As ll_drain().
 void ahead_join(struct thread *t);
 
+// t was killed while it simulated its second state, in its records' turn: before whoever goes on
+// with those records.
+void ahead_resume(struct thread *t);
+
 // What t has in its second state is given up.
 void ahead_forget(struct thread *t);
 

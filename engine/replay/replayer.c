@@ -316,6 +316,7 @@ static void resume_ahead(struct job *j, struct thread *t)
         if (b->state == BUFFER_AHEAD) {
             b->state = BUFFER_RECORDS;
         } else if (b->state == BUFFER_TURN) {
+            ahead_resume(t);
             salvage_replay(t->ahead, NULL, 0);
             b->state = BUFFER_JOINS;
         }

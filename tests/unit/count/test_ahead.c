@@ -380,6 +380,40 @@ static void test_list_is_full(void **state)
     assert_true(turns > 5);
 }
 
+static jmp_buf killed;
+
+static void killed_in_turn(struct thread *of)
+{
+    await_turn(of);
+    longjmp(killed, 1);
+}
+
+// A thread that is killed when its list is full: whoever goes on has the records from the one on
+// that has filled it, and a list without a free place.
+static void test_killed_with_full_list(void **state)
+{
+    static u32 next;
+
+    (void)state;
+    begin((struct spool_geometry){ 4096, 4, 64 }, (struct spool_geometry){ 2048, 2, 64 },
+          vectors_here());
+    for (u32 i = 0; i < OPS; i++) {
+        op[i] = (struct op){ DATA, 0x10000000 + below(4096) * 64, 1, 2 * below(2) };
+        expect(&op[i]);
+    }
+    earlier = next = OPS / 2;
+    ahead_await_turn = killed_in_turn;
+    ahead_begin(t, 0, 0);
+    if (setjmp(killed))
+        ahead_resume(t);
+    while (next < OPS)
+        simulate(t->ahead, &op[next++]);
+    assert_int_equal(turns, 1);
+    ahead_join(t);
+    ll_drain(t);
+    check();
+}
+
 static void load(u64 line)
 {
     caches_dref(t->ahead, 0x10000000 + line * 64, 1, 2);
@@ -466,8 +500,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_usual),        cmocka_unit_test(test_twelve_ways),
         cmocka_unit_test(test_one_set),      cmocka_unit_test(test_direct_mapped),
-        cmocka_unit_test(test_list_is_full), cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_may),
+        cmocka_unit_test(test_list_is_full), cmocka_unit_test(test_killed_with_full_list),
+        cmocka_unit_test(test_frames),       cmocka_unit_test(test_may),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
