@@ -19,6 +19,17 @@ static inline bool lock_try(struct lock *l)
     return __atomic_compare_exchange_n(&l->w, &seen, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+// The same, where a lock is held for less time than going to sleep and waking takes.
+static inline bool lock_try_again(struct lock *l, u32 times)
+{
+    for (u32 i = 0; i < times; i++) {
+        if (!__atomic_load_n(&l->w, __ATOMIC_RELAXED) && lock_try(l))
+            return true;
+        __builtin_ia32_pause();
+    }
+    return false;
+}
+
 static inline void lock_take(struct lock *l)
 {
     u32 seen = 0;

@@ -19,6 +19,7 @@
 #include "engine/objects/many.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
+#include "engine/objects/sharing.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
@@ -216,6 +217,7 @@ void ll_share(void)
 void ll_forget_locks(void)
 {
     objtable_forget_lock();
+    sharing_forget_lock();
     curve_forget_lock();
     if (ll_is_shared())
         memset(stripe, 0, sizeof(stripe));

@@ -4,10 +4,14 @@
 // Which thread has referenced a line is in a table of all lines, without a lock. When another one
 // references it, the line is watched: only from then on can it be invalidated, and from then on all
 // references to it are seen.
+//
+// A lock of its own guards what is watched, and not objtable's, which is held for long: nearly all
+// references to watched lines invalidate nothing, and count nothing.
 #include "engine/objects/sharing.h"
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
+#include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
 #include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
@@ -22,6 +26,7 @@
 // references by one thread, more than two of its buffers have; or so many without a write.
 #define QUIET      0x40000u
 #define QUIET_READ 1024u
+#define SPINS      100u // on the lock, before sleeping
 
 // A thread that has the line.
 struct holder {
@@ -65,6 +70,7 @@ u64 *sharing_lines; // plus one
 u64 *sharing_seen;
 
 static struct {
+    struct lock lock; // objtable's may be taken with it
     struct watched *watched;
     u32 *index; // of shares, plus one
     u32 changes;
@@ -102,6 +108,11 @@ void sharing_fork_child(void)
     memset(sharing_lines, 0, SHARING_LINES * sizeof(*sharing_lines));
     memset(sharing_seen, 0, SHARING_SEEN * sizeof(*sharing_seen));
     sharing_off = !(spool->flags & SPOOL_F_SERIALIZE);
+}
+
+void sharing_forget_lock(void)
+{
+    sharing.lock = (struct lock){ 0 };
 }
 
 void sharing_zero(void)
@@ -191,8 +202,10 @@ static u32 count(const struct watched *w, const struct ref *r, bool is_true)
     u32 share = 0;
 
     if (by) {
+        objtable_lock();
         like.touched = touch_of(r->t, r->addr, r->counter);
         like.written = touch_of(r->t, by->addr, by->counter);
+        objtable_unlock();
         share = share_of(&like);
     }
     if (!share) {
@@ -390,7 +403,8 @@ static __attribute__((noinline)) void touch(const struct ref *r)
 
     if (!sharing_watches(r->line) && !is_seen(r, &first))
         return;
-    objtable_lock();
+    if (!lock_try_again(&sharing.lock, SPINS))
+        lock_take_of_dead(&sharing.lock, objtable_is_orphan);
     w = find(r->line);
     if (!w && first)
         w = watch(r->line, first);
@@ -398,7 +412,7 @@ static __attribute__((noinline)) void touch(const struct ref *r)
         use(w, r);
         let_go_if_quiet(w, r);
     }
-    objtable_unlock();
+    lock_drop(&sharing.lock);
 }
 
 // Of bytes first to last of a line.

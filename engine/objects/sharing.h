@@ -38,6 +38,8 @@ extern u32 (*sharing_find)(const struct thread *t, u64 addr, u64 *start);
 // There is a second thread. A forked child has one.
 void sharing_begin(void);
 void sharing_fork_child(void);
+// Its holder is dead.
+void sharing_forget_lock(void);
 // All counts become 0. The world is stopped.
 void sharing_zero(void);
 

@@ -11,6 +11,7 @@ u64 *sharing_lines, *sharing_seen;
 void sharing_begin(void) {}
 void sharing_fork_child(void) {}
 void sharing_zero(void) {}
+void sharing_forget_lock(void) {}
 
 u32 sharing_changes(void)
 {

@@ -30,8 +30,22 @@ static struct thread one = { .objects_number = 1 }, two = { .objects_number = 2 
 static struct thread three = { .objects_number = 3 };
 static const struct spool_data_share *share = (void *)(DATA_BASE + SPOOL_DATA_SHARES_OFF);
 
-void objtable_lock(void) {}
-void objtable_unlock(void) {}
+bool (*objtable_is_orphan)(void);
+static u32 nlocks;
+static bool is_locked;
+
+void objtable_lock(void)
+{
+    assert_false(is_locked);
+    is_locked = true;
+    nlocks++;
+}
+
+void objtable_unlock(void)
+{
+    assert_true(is_locked);
+    is_locked = false;
+}
 
 u32 walks_first(u32 counter)
 {
@@ -42,6 +56,7 @@ u32 walks_first(u32 counter)
 static u32 find(const struct thread *t, u64 addr, u64 *start)
 {
     (void)t;
+    assert_true(is_locked);
     *start = addr < 0x2000 ? FOUND_UNKNOWN : addr & -0x1000ul;
     return (u32)(addr / 0x1000);
 }
@@ -84,8 +99,10 @@ static void false_and_true(void **state)
     assert_int_equal(share[0].written.offset, 8);
     read8(&two, 0x2000, 21);
     is(21, 10, SPOOL_SHARE_TRUE, 1, 1);
+    nlocks = 0;
     read8(&one, 0x2000, 11); // the other one has only read
     read8(&two, 0x2000, 21);
+    assert_int_equal(nlocks, 0); // what invalidates nothing waits for no one
     assert_int_equal(header.data.shares_used, 2);
     // False until it uses what was written: 24, then 23 takes it.
     write8(&one, 0x2000, 10);
