@@ -70,7 +70,8 @@ static void node_free(u32 i)
 // log2 of the sizes of levels: 64 bytes, where most are, 256, 4 KiB, 64 KiB, ...
 #define LEVEL(level) ((level) ? 4 + 4 * (level) : 6)
 #define BUCKETS      0x10000u
-#define GONE_AHEAD   4u // places whose contents are on their way into the host's cache
+#define GONE_STEPS   16u // before a search by halves
+#define GONE_AHEAD   4u  // places whose contents are on their way into the host's cache
 
 #define GONE_BITS   48u // of a number
 #define GONE_NUMBER ((1ul << GONE_BITS) - 1)
@@ -88,6 +89,7 @@ static struct {
     u64 *bucket; // the last one's number; an old one's place is another's now
     u64 count;   // that were ever added
     u64 last;    // time of the last one
+    u64 since;   // number of the first one that died after the time that was asked for last
 } gone;
 
 static u32 level_of(u64 bytes)
@@ -140,23 +142,57 @@ static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end,
     r->last[level] = gone.last = died;
 }
 
-// The last one that was added is the first: behind one that was gone by then there is none that was
-// not.
-static struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, u64 at)
+// Whether number n is one of those that died after a time. They have died in the order of numbers.
+static bool died_after(u64 n, u64 at)
 {
-    struct gone *g = gone_at(gone.bucket[bucket]);
+    return gone.ring[n % RANGES_GONE].died > at;
+}
 
-    for (u32 steps = 0; g && steps < RANGES_GONE; g = gone_at(g->next), steps++) {
-        if (g->died <= at)
+// The first that did; one more than there are if none did. Times of one thread only grow, so it is
+// mostly the same one again, or a few further: only then is nothing loaded that is not in the
+// host's cache.
+static u64 first_after(u64 at)
+{
+    u64 low = gone.count < RANGES_GONE ? 1 : gone.count - RANGES_GONE + 1, high = gone.count + 1;
+    u64 n = gone.since;
+
+    if (n >= low && n <= high && (n == low || !died_after(n - 1, at))) {
+        for (u32 i = 0; i < GONE_STEPS && n < high && !died_after(n, at); i++)
+            n++;
+        if (n == high || died_after(n, at))
+            return gone.since = n;
+        low = n;
+    }
+    while (low < high) {
+        n = low + (high - low) / 2;
+        if (died_after(n, at))
+            high = n;
+        else
+            low = n + 1;
+    }
+    return gone.since = low;
+}
+
+// Of those with numbers from `first` on. The last one that was added is the first.
+static struct gone *gone_in(const struct ranges *r, u32 bucket, u64 addr, u64 at, u64 first)
+{
+    u64 n = gone.bucket[bucket];
+
+    for (u32 steps = 0; n >= first && steps < RANGES_GONE; steps++) {
+        struct gone *g = gone_at(n);
+
+        if (!g)
             break;
         if (g->set == r->set && addr >= g->start && addr < g->end && g->born <= at)
             return g;
+        n = g->next;
     }
     return NULL;
 }
 
 static struct gone *gone_find(const struct ranges *r, u64 addr, u64 at)
 {
+    u64 first = first_after(at);
     struct gone *g = NULL;
 
     for (u32 level = 0; level < RANGES_LEVELS && !g; level++) {
@@ -164,9 +200,9 @@ static struct gone *gone_find(const struct ranges *r, u64 addr, u64 at)
 
         if (r->last[level] <= at)
             continue;
-        g = gone_in(r, bucket_of(cell, level), addr, at);
+        g = gone_in(r, bucket_of(cell, level), addr, at, first);
         if (!g && cell)
-            g = gone_in(r, bucket_of(cell - 1, level), addr, at);
+            g = gone_in(r, bucket_of(cell - 1, level), addr, at, first);
     }
     return g;
 }
@@ -269,8 +305,7 @@ static void cut(struct ranges *r, u64 start, u64 end, u64 now, u32 *before, u32 
         say_cut(r, n);
         gone_add(r, n, start, n->end < end ? n->end : end, now);
         if (n->end > end)
-            merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after,
-                  after);
+            merge(node_new(end, n->end, n->born, n->object, n->who | RANGES_PART), *after, after);
         n->end = start;
     }
     last = last_of(middle);
