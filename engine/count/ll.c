@@ -452,7 +452,7 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
     }
     many_append(t, addr, counter, miss);
     if (many_is_full(t))
-        many_settle(t);
+        many_full(t);
 }
 
 #define AHEAD 8 // references whose sets are on their way into the host's cache
@@ -650,7 +650,7 @@ void ll_drain_batch(struct thread *t)
     lock_drop(&stripe[0].lock);
     t->ll = (u64)begin_of(t);
     if (many_wait && many_is_full(t))
-        many_settle(t);
+        many_full(t);
 }
 
 void ll_drain(struct thread *t)

@@ -362,12 +362,15 @@ static void open_call(struct thread *t, const struct row *r)
     if (r->what == ALLOC_AGAIN)
         c->old = thread_call_arg(t, 0);
     objtable_sites(t, 0, &o);
-    objtable_lock();
-    if (c->old && ranges_now(&blocks, c->old, &in) && in.start == c->old)
-        c->old_born = in.born;
-    c->object = objtable_get(&o, NULL);
+    c->object = objtable_known(&o);
+    if (!c->object || c->old) {
+        objtable_lock();
+        if (c->old && ranges_now(&blocks, c->old, &in) && in.start == c->old)
+            c->old_born = in.born;
+        c->object = objtable_get(&o, NULL);
+        objtable_unlock();
+    }
     c->time = objtable_tick();
-    objtable_unlock();
     objtable_stamp(t);
     c->open = true;
     note_return(c->ret);

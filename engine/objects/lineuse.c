@@ -16,6 +16,7 @@ _Static_assert(offsetof(struct lineuse, left) == LINEUSE_LEFT, "asm offset");
 
 u32 (*lineuse_find)(const struct thread *t, u64 addr, bool *waits);
 bool (*lineuse_in_d1)(const struct thread *t, u64 line);
+u64 *(*lineuse_queue)(struct thread *t, u64 addr);
 
 static struct lineuse *serial; // --serialize-threads: of all threads
 
@@ -120,22 +121,80 @@ static u32 wait_for(struct lineuse *u, u64 addr, u32 object, u32 thread)
     return ++u->waits;
 }
 
-// Apart, so that no initializer of it comes before the direction flag is cleared.
+static bool is_found(u64 word)
+{
+    return word >> 32 == LINEUSE_FOUND;
+}
+
+void lineuse_found(u64 *word, u32 object)
+{
+    u64 was = __atomic_exchange_n(word, (u64)LINEUSE_FOUND << 32 | object, __ATOMIC_ACQ_REL);
+
+    if (is_found(was))
+        return;
+    add(&objtable_at(object)->fetched, 1);
+    add(&objtable_at(object)->used, was >> 32);
+}
+
+// Whether the bytes wait for the object, too.
+static bool adds_there(struct lineuse_line *l, u64 bytes)
+{
+    u64 was = __atomic_load_n(l->queued, __ATOMIC_ACQUIRE);
+
+    while (!is_found(was))
+        if (__atomic_compare_exchange_n(l->queued, &was, was + (bytes << 32), false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return true;
+    l->object = (u32)was;
+    l->queued = NULL;
+    return false;
+}
+
+static void find_object(struct thread *t, struct lineuse_line *l, u64 addr)
+{
+    struct lineuse *u = t->lineuse;
+    bool waits = false;
+
+    objtable_lock();
+    l->object = lineuse_find(t, addr, &waits);
+    if (waits)
+        l->wait = wait_for(u, addr, l->object, t->objects_number);
+    add(&objtable_at(l->object)->fetched, 1);
+    objtable_unlock();
+}
+
+// Apart, so that no initializer of it comes before the direction flag is cleared. Whoever is killed
+// here follows no line yet: one without an object would be counted as used, and not as fetched.
 static __attribute__((noinline)) void begin(struct thread *t, u64 addr)
 {
     struct lineuse *u = t->lineuse;
     u64 line = addr >> tb_config.d1_shift;
-    struct lineuse_line *l = take(t, line);
-    bool waits = false;
+    struct lineuse_line *l = take(t, line), new = { .used = ++u->now };
 
-    objtable_lock();
-    *l = (struct lineuse_line){ .line = line + 1, .object = lineuse_find(t, addr, &waits) };
-    l->used = ++u->now;
-    if (waits)
-        l->wait = wait_for(u, addr, l->object, t->objects_number);
+    if (lineuse_queue) {
+        new.queued = lineuse_queue(t, addr);
+        u->queued++;
+    } else {
+        find_object(t, &new, addr);
+    }
+    *l = new;
     u->slot[line % LINEUSE_SLOTS]++;
-    add(&objtable_at(l->object)->fetched, 1);
-    objtable_unlock();
+    __atomic_store_n(&l->line, line + 1, __ATOMIC_RELEASE);
+    if (l->queued)
+        adds_there(l, 0); // that may have emptied the queue
+}
+
+void lineuse_collect(struct thread *t, u64 from, u64 end)
+{
+    struct lineuse *u = t->lineuse;
+
+    if (!u || !u->queued)
+        return;
+    for (u32 i = 0; i < LINEUSE_LINES; i++)
+        if (u->line[i].queued && (u64)u->line[i].queued - from < end - from)
+            adds_there(&u->line[i], 0);
+    if (!serial) // else others may have some
+        u->queued = 0;
 }
 
 void lineuse_missed(struct thread *t, u64 addr)
@@ -157,7 +216,7 @@ void lineuse_missed(struct thread *t, u64 addr)
     cpu_restore_direction(direction);
 }
 
-static void count(struct lineuse *u, const struct lineuse_line *l, u64 bits)
+static void count(struct lineuse *u, struct lineuse_line *l, u64 bits)
 {
     u64 bytes = 0;
 
@@ -165,6 +224,8 @@ static void count(struct lineuse *u, const struct lineuse_line *l, u64 bits)
         bytes++;
     if (tb_config.d1_shift > 6)
         bytes <<= tb_config.d1_shift - 6;
+    if (l->queued && adds_there(l, bytes))
+        return;
     add(&objtable_at(l->object % SPOOL_DATA_OBJECTS_MAX)->used, bytes);
     if (l->wait && l->wait <= u->waits)
         u->wait[l->wait - 1].bytes += bytes;

@@ -30,9 +30,10 @@ struct lineuse_line {
     u64 line;    // its number, plus one; 0: none
     u64 touched; // a bit for each of its bytes, or of 64 parts of a longer one
     u32 object;
-    u32 quiet; // references since the last new byte
-    u32 used;  // when
-    u32 wait;  // plus one: of struct lineuse_wait
+    u32 quiet;   // references since the last new byte
+    u32 used;    // when
+    u32 wait;    // plus one: of struct lineuse_wait
+    u64 *queued; // lineuse_queue()'s, while its object may not be known yet
 };
 
 // A line that was fetched while an allocator was called, in no block.
@@ -47,6 +48,7 @@ struct lineuse {
     u8 slot[LINEUSE_SLOTS]; // by a line's number: how many with this remainder are followed
     u32 left;               // misses up to the next one that is followed, which is 1
     u32 random, now, waits;
+    u32 queued; // lines whose objects are not known yet, or more
     struct lineuse_line line[LINEUSE_LINES];
     struct lineuse_wait *wait; // NULL with records
 };
@@ -69,6 +71,17 @@ static inline bool lineuse_is_for_c(const struct thread *t, u64 line)
 // [addr, addr + size), in D1 by now, of at most two lines. @signal-safe
 void lineuse_missed(struct thread *t, u64 addr);
 void lineuse_touched(struct thread *t, u64 addr, u32 size, u32 refs);
+
+// many.c, where misses wait for their objects; else NULL. A line that is followed, of addr, waits
+// in t's queue: the upper half of the word that it returns has the bytes that have been referenced
+// so far. When the object is known, that half is LINEUSE_FOUND, and the lower one the object.
+#    define LINEUSE_FOUND 0xffffffffu
+extern u64 *(*lineuse_queue)(struct thread *t, u64 addr);
+// The object of one is known. Another thread may simulate references to the line meanwhile.
+// @holds(objtable's lock)
+void lineuse_found(u64 *word, u32 object);
+// All words in [from, end) are known, and will be used again. By who simulates t's references.
+void lineuse_collect(struct thread *t, u64 from, u64 end);
 
 // The fetches of a call of an allocator are known to be in the block [start, end), or where they
 // were found. @holds(objtable's lock)

@@ -13,15 +13,16 @@
 #include "engine/objects/found.h"
 #include "engine/objects/granules.h"
 #include "engine/objects/lifetimes.h"
+#include "engine/objects/lineuse.h"
 #include "engine/objects/objects.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/pages.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/spooler.h"
 
-#define MISSES 16u  // that are counted in steps
-#define CHUNK  256u // under one lock
-#define AHEAD  16u  // references whose pages are on their way into the host's cache
+#define MISSES 16u // that are counted in steps
+#define CHUNK  64u // under one lock, if another thread waits for it
+#define AHEAD  16u // references whose pages are on their way into the host's cache
 
 bool many_wait;
 u32 many_fetch;
@@ -74,10 +75,20 @@ static void prefetch(const struct one *o, bool noted)
         cells_prefetch(&o->at);
 }
 
+// Of a large block the first bytes have cells of their own: all of it stays the pair's last.
+static bool is_aside(const struct cells_kept *k, u64 key)
+{
+    return k->counter && k->key == CELLS_WHOLE && key != CELLS_WHOLE;
+}
+
 static void add_cell(const struct one *o)
 {
     struct cells_kept *k = &o->pair->cell;
 
+    if (is_aside(k, o->at.key)) {
+        cells_count(&o->miss);
+        return;
+    }
     if (!has_cell(o))
         cells_keep(k, &o->at);
     if (k->counter)
@@ -228,20 +239,38 @@ static inline bool place_of(u64 addr, u64 at, struct place *p)
         return false;
     p->object = g->object;
     p->from = granules_start(g);
-    p->found =
-        (struct found){ g->object, p->from, granules_end(g), g->born, &g->who, false };
+    p->found = (struct found){ g->object, p->from, granules_end(g), g->born, &g->who, false };
     return true;
 }
 
-// Misses in such places whose pair and cell are kept: the first, and what follows it in the same
-// walk. Returns how many were counted, 0: it is none.
-static inline u32 add_known(const struct thread *t, struct many_ref *r, const struct many_ref *end,
-                            u64 at, u32 line_shift)
+static __attribute__((noinline)) void count_aside(const struct many_ref *r, u32 ll,
+                                                  const struct place *p)
 {
-    struct spool_data_count *c;
+    struct cells_miss miss = { r->addr, r->counter, p->object, p->from, 0, (u8)ll, false };
+
+    objects_is_data(r->counter, &miss.write);
+    cells_count(&miss);
+}
+
+// Misses that are counted in steps are not counted yet. One that is known need not wait for them,
+// if its walk is none of theirs: all else that a miss changes is the same in any order. Of a walk,
+// by its instruction's first counter.
+static inline u64 walk_bit(u32 first)
+{
+    return 1ul << first % 64;
+}
+
+// Misses in such places whose pair and cell are kept: the first, and what follows it in the same
+// walk. `walks`: of misses before it that are not counted yet. Returns how many were counted, 0: it
+// is none.
+static inline u32 add_known(const struct thread *t, struct many_ref *r, const struct many_ref *end,
+                            u64 at, u32 line_shift, u64 walks)
+{
+    struct spool_data_count *c, *walk;
     struct objtable_pair *p;
     struct place place;
     u32 ll = r->how, n;
+    bool aside = false;
     u64 offset;
 
     if (!place_of(r->addr, at, &place))
@@ -250,10 +279,19 @@ static inline u32 add_known(const struct thread *t, struct many_ref *r, const st
     if (!objtable_is_pair(p, r->counter, place.object) || !p->walk)
         return 0;
     offset = r->addr - place.from;
-    if (p->cell.has && (place.from > r->addr || !p->cell.counter ||
-                        p->cell.key != cells_key(p->cell.large, offset)))
+    if (p->cell.has) {
+        u64 key = cells_key(p->cell.large, offset);
+
+        if (place.from > r->addr || !p->cell.counter)
+            return 0;
+        aside = is_aside(&p->cell, key);
+        if (aside ? walks != 0 : p->cell.key != key)
+            return 0;
+    }
+    walk = objtable_count_at((p->walk - 1) % SPOOL_DATA_COUNTS_MAX);
+    if (walks & walk_bit(walk->counter - 1))
         return 0;
-    if (place.page && r + 1 < end && r[1].counter == r->counter) {
+    if (!walks && place.page && r + 1 < end && r[1].counter == r->counter) {
         n = add_walk(t, r, end, at, place.page, p, line_shift);
         if (n)
             return n;
@@ -264,10 +302,11 @@ static inline u32 add_known(const struct thread *t, struct many_ref *r, const st
     c->ll += ll;
     if (!place.page)
         lifetimes_missed(&place.found, r->addr);
-    c = objtable_count_at((p->walk - 1) % SPOOL_DATA_COUNTS_MAX);
-    if (!walks_step_again(t, c, r->addr, line_shift))
-        walks_step(t, c, r->addr);
-    if (p->cell.has && !cells_add_again(&p->cell, offset, ll))
+    if (!walks_step_again(t, walk, r->addr, line_shift))
+        walks_step(t, walk, r->addr);
+    if (aside)
+        count_aside(r, ll, &place);
+    else if (p->cell.has && !cells_add_again(&p->cell, offset, ll))
         cells_add(&p->cell, offset, 0, ll);
     return 1;
 }
@@ -287,6 +326,34 @@ static bool begin(const struct thread *t, struct many_ref *r, u64 at, struct one
     return true;
 }
 
+_Static_assert(MANY_DONE == LINEUSE_FOUND && offsetof(struct many_ref, counter) % 8 == 0 &&
+                   offsetof(struct many_ref, how) == offsetof(struct many_ref, counter) + 4,
+               "a word of lineuse_queue()");
+
+static u64 *word_of(struct many_ref *r)
+{
+    return (u64 *)&r->counter;
+}
+
+static u64 *append_fetched(struct thread *t, u64 addr)
+{
+    struct many_ref *r = (struct many_ref *)many_queue(t)->end;
+
+    many_append(t, addr, MANY_FETCHED, 0);
+    if (many_is_full(t))
+        many_full(t);
+    return word_of(r);
+}
+
+static void find_fetched(const struct thread *t, struct many_ref *r, u64 at)
+{
+    struct cells_miss miss = { .addr = r->addr };
+    struct found found;
+
+    objects_find(t, at, &miss, &found);
+    lineuse_found(word_of(r), miss.object);
+}
+
 static void finish(const struct thread *t, struct one *o, const struct one *end)
 {
     for (const struct one *i = o; i < end; i++)
@@ -297,62 +364,101 @@ static void finish(const struct thread *t, struct one *o, const struct one *end)
     }
 }
 
-// References up to `end`. Returns the time of the last. @holds(objtable's lock)
-static u64 count(const struct thread *t, struct many_ref *r, struct many_ref *end, u64 at)
+// References up to `end`, where those up to `last` follow. Returns the time of the last.
+// @holds(objtable's lock)
+static u64 count(const struct thread *t, struct many_ref *r, const struct many_ref *end,
+                 const struct many_ref *last, u64 at)
 {
     u32 line_shift = (u32)tb_config.d1_shift, n;
     struct one one[MISSES], *o = one;
+    u64 walks = 0; // of those in `one`: a bit for each
 
     for (; r < end; r += n) {
         n = 1;
-        if (r + AHEAD < end) {
+        if (r + AHEAD < last) {
             pages_ahead(r[AHEAD].addr);
             granules_ahead(r[AHEAD].addr);
             granules_ahead_range(r[AHEAD / 2].addr);
         }
         if (r->counter == MANY_TIME) {
             at = r->addr;
+        } else if (r->counter == MANY_FETCHED) {
+            find_fetched(t, r, at);
         } else if (r->how != MANY_DONE) {
-            n = o > one ? 0 : add_known(t, r, end, at, line_shift);
+            n = add_known(t, r, end, at, line_shift, walks);
             if (!n) {
                 n = 1;
-                if (begin(t, r, at, o))
+                if (begin(t, r, at, o)) {
+                    walks |= walk_bit(walks_first(r->counter));
                     prefetch(o++, false);
+                }
             }
         }
         if (o == one + MISSES || (r + n == end && o > one)) {
             finish(t, one, o);
             o = one;
+            walks = 0;
         }
     }
     return at;
 }
 
-// What is counted is marked, or before q->done: whoever finds the queue after SIGKILL goes on.
-void many_settle(struct thread *t)
+static u64 first_of(const struct thread *t)
 {
-    u64 first = (u64)t->self + TA_MANY, at;
-    struct many_queue *q = many_queue(t);
-    struct many_ref *r, *end;
+    return (u64)t->self + TA_MANY;
+}
 
-    if (!many_wait || (q->end == first && q->done == first))
-        return;
-    objtable_lock();
+// What is counted is marked, or before q->done: whoever finds the queue after SIGKILL goes on.
+// all: although another thread waits for the lock; else the rest may wait for the next time.
+// @holds(objtable's lock), which it drops
+static void settle(struct thread *t, bool all)
+{
+    struct many_queue *q = many_queue(t);
+
     if (UNLIKELY(note.valid))
         do_noted();
     if (q->done > q->end)
-        q->done = first;
-    at = q->at;
-    for (r = (struct many_ref *)q->done; (u64)r < q->end; r = end) {
-        end = q->end - (u64)r > CHUNK * sizeof(*r) ? r + CHUNK : (struct many_ref *)q->end;
-        at = count(t, r, end, at);
-        objtable_unlock(); // others change the maps
-        objtable_lock();
+        q->done = first_of(t);
+    while (q->done < q->end) {
+        struct many_ref *r = (struct many_ref *)q->done;
+        const struct many_ref *last = (const struct many_ref *)q->end;
+        const struct many_ref *to = last - r > (s64)CHUNK ? r + CHUNK : last;
+
+        q->at = count(t, r, to, last, q->at);
+        q->done = (u64)to;
+        if (to == last || !objtable_is_wanted())
+            continue;
+        if (!all) {
+            objtable_unlock();
+            return;
+        }
+        objtable_let_others();
     }
-    q->at = at;
-    __atomic_store_n(&q->end, first, __ATOMIC_RELEASE);
-    __atomic_store_n(&q->done, first, __ATOMIC_RELEASE);
+    lineuse_collect(t, first_of(t), q->end);
+    __atomic_store_n(&q->end, first_of(t), __ATOMIC_RELEASE);
+    __atomic_store_n(&q->done, first_of(t), __ATOMIC_RELEASE);
     objtable_unlock();
+}
+
+void many_settle(struct thread *t)
+{
+    const struct many_queue *q = many_queue(t);
+
+    if (!many_wait || (q->end == first_of(t) && q->done == first_of(t)))
+        return;
+    objtable_lock();
+    settle(t, true);
+}
+
+void many_full(struct thread *t)
+{
+    bool all = many_queue(t)->end - first_of(t) >= MANY_MOST;
+
+    if (!all && !objtable_try_lock())
+        return;
+    if (all)
+        objtable_lock();
+    settle(t, all);
 }
 
 void many_time(struct thread *t, u64 at)
@@ -362,7 +468,7 @@ void many_time(struct thread *t, u64 at)
         return;
     many_append(t, at, MANY_TIME, 0);
     if (many_is_full(t))
-        many_settle(t);
+        many_full(t);
 }
 
 void many_buffer_replays(struct thread *t, u64 at)
@@ -378,14 +484,14 @@ void many_buffer_replays(struct thread *t, u64 at)
 void many_thread_init(struct thread *t)
 {
     if (many_wait)
-        *many_queue(t) = (struct many_queue){ .end = (u64)t->self + TA_MANY,
-                                              .done = (u64)t->self + TA_MANY,
-                                              .at = t->objects_at };
+        *many_queue(t) =
+            (struct many_queue){ .end = first_of(t), .done = first_of(t), .at = t->objects_at };
 }
 
 void many_init(bool levels)
 {
     many_wait = tb_config.data && tb_config.recording && tb_config.stamps && !levels &&
                 !(spool->flags & SPOOL_F_NO_HINTS);
+    lineuse_queue = many_wait ? append_fetched : NULL;
     many_fetch = frames.place[SPOOL_E_I1MR];
 }

@@ -12,7 +12,10 @@
 
 #define MANY_MISSED 1          // in `how`: LL has missed, too
 #define MANY_TIME   0xffffffff // counter: no miss, `addr` is the time from here on
-#define MANY_FULL   0x4000     // bytes that are in the queue: it is to be counted
+// counter: a line of addr is followed (lineuse.h), of which `how` bytes have been referenced so far
+#define MANY_FETCHED 0xfffffffe
+#define MANY_FULL    0x4000 // bytes that are in the queue: it is to be counted,
+#define MANY_MOST    0xff00 // at the latest now, even if that means to wait for another thread
 
 #ifndef __ASSEMBLER__
 
@@ -53,8 +56,8 @@ static inline bool many_has(const struct thread *t)
     return many_wait && many_queue(t)->end != (u64)t->self + TA_MANY;
 }
 
-// There is space for as many as a batch of LL has (count/ll.c) beside MANY_FULL bytes: who appends
-// calls many_settle() in time.
+// There is space for as many as a batch of LL has (count/ll.c), and a few, beside MANY_MOST bytes:
+// who appends calls many_full() in time.
 static inline void many_append(struct thread *t, u64 addr, u32 counter, u32 how)
 {
     struct many_queue *q = many_queue(t);
@@ -74,6 +77,9 @@ void many_buffer_replays(struct thread *t, u64 at);
 void many_time(struct thread *t, u64 at);
 // Counts all that wait, in their order. @signal-safe
 void many_settle(struct thread *t);
+// many_is_full(): the same, unless another thread counts just now and there is space to go on: two
+// threads that waited for each other took a fifth of the time for going to sleep.
+void many_full(struct thread *t);
 
 #endif
 #endif

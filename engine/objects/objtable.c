@@ -11,11 +11,13 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
-#define INDEX     0x80000u  // twice as many as objects
-#define COUNTS    0x200000u // twice as many as counts: at most
+#define INDEX           0x80000u  // twice as many as objects
+#define COUNTS          0x200000u // twice as many as counts: at most
 #define COUNTS_AT_FIRST 0x1000u
-#define NAMES     0x10000u  // texts that are found again
-#define NAMES_TRY 16u
+#define NAMES           0x10000u // texts that are found again
+#define NAMES_TRY       16u
+#define SPINS           1000u // on the lock, before sleeping: 10 to 50 us
+#define MOMENT          20u   // in which one that waits so takes it
 
 static struct {
     struct lock lock;
@@ -28,6 +30,7 @@ static struct {
 } table;
 
 struct objtable_pair *objtable_pairs;
+u32 objtable_waiting;
 
 void (*objtable_record)(struct thread *t, u64 now);
 
@@ -37,7 +40,25 @@ bool (*objtable_is_orphan)(void);
 
 void objtable_lock(void)
 {
-    lock_take_of_dead(&table.lock, objtable_is_orphan);
+    if (lock_try(&table.lock))
+        return;
+    __atomic_add_fetch(&objtable_waiting, 1, __ATOMIC_RELAXED);
+    if (!lock_try_again(&table.lock, SPINS))
+        lock_take_of_dead(&table.lock, objtable_is_orphan);
+    __atomic_sub_fetch(&objtable_waiting, 1, __ATOMIC_RELAXED);
+}
+
+bool objtable_try_lock(void)
+{
+    return lock_try(&table.lock);
+}
+
+void objtable_let_others(void)
+{
+    objtable_unlock();
+    for (u32 i = 0; i < MOMENT && !__atomic_load_n(&table.lock.w, __ATOMIC_RELAXED); i++)
+        __builtin_ia32_pause();
+    objtable_lock();
 }
 
 void objtable_unlock(void)
@@ -48,6 +69,7 @@ void objtable_unlock(void)
 void objtable_forget_lock(void)
 {
     table.lock = (struct lock){ 0 };
+    objtable_waiting = 0;
 }
 
 u64 objtable_now(void)
@@ -57,7 +79,7 @@ u64 objtable_now(void)
 
 u64 objtable_tick(void)
 {
-    return ++table.now;
+    return __atomic_add_fetch(&table.now, 1, __ATOMIC_SEQ_CST);
 }
 
 static u64 present(void)
@@ -147,19 +169,39 @@ static u32 append(const struct spool_data_object *like, const char *name)
     return object;
 }
 
+// The number of such an object plus one, and in *place where that is or would be noted. Entries are
+// never removed, so without the lock it may miss a new one.
+static u32 look_up(const struct spool_data_object *like, u32 *place)
+{
+    u32 object, i = 0;
+
+    for (*place = place_of(like);
+         (object = __atomic_load_n(&table.index[*place], __ATOMIC_ACQUIRE)) && i <= INDEX; i++) {
+        if (is_same(objtable_at((object - 1) % SPOOL_DATA_OBJECTS_MAX), like))
+            return object;
+        *place = (*place + 1) & (INDEX - 1);
+    }
+    return 0;
+}
+
+u32 objtable_known(const struct spool_data_object *like)
+{
+    u32 place, object = look_up(like, &place);
+
+    return object ? object - 1 : 0;
+}
+
 u32 objtable_get(const struct spool_data_object *like, const char *name)
 {
-    u32 place = place_of(like), object;
+    u32 place, object = look_up(like, &place);
 
-    for (u32 i = 0; table.index[place]; i++, place = (place + 1) & (INDEX - 1)) {
-        if (is_same(objtable_at((table.index[place] - 1) % SPOOL_DATA_OBJECTS_MAX), like))
-            return table.index[place] - 1;
-        if (i == INDEX)
-            return 0; // the program has written there
-    }
+    if (object)
+        return object - 1;
+    if (table.index[place])
+        return 0; // the program has written there
     object = append(like, name);
     if (object)
-        table.index[place] = object + 1;
+        __atomic_store_n(&table.index[place], object + 1, __ATOMIC_RELEASE);
     return object;
 }
 

@@ -16,6 +16,15 @@ void objtable_init(void);
 void objtable_lock(void);
 // As ll_is_orphan: its holder may have been killed.
 extern bool (*objtable_is_orphan)(void);
+bool objtable_try_lock(void);
+extern u32 objtable_waiting; // threads that wait for it
+// Whether another thread waits for it. @holds(the lock)
+static inline bool objtable_is_wanted(void)
+{
+    return __atomic_load_n(&objtable_waiting, __ATOMIC_RELAXED) != 0;
+}
+// Drops it, and takes it again when one of them has had it. @holds(the lock)
+void objtable_let_others(void);
 void objtable_unlock(void);
 // Its holder is dead.
 void objtable_forget_lock(void);
@@ -37,6 +46,8 @@ void objtable_buffer_replays(struct thread *t, u64 at);
 // The object that equals `like` in all but its name and its last counts, which a new one gets from
 // it; `name` is the text of a new one's name, or NULL. 0: there is no space. @holds(the lock)
 u32 objtable_get(const struct spool_data_object *like, const char *name);
+// The number of such an object; 0: there is none that this thread knows of. Without the lock.
+u32 objtable_known(const struct spool_data_object *like);
 struct spool_data_object *objtable_at(u32 object);
 // A text among the names: the same number for the same text, as far as possible. 0: there is no
 // space. @holds(the lock)

@@ -201,7 +201,7 @@ routine_waits_drain: // as routine_drain, at any call; what has missed waits for
     MANY_IS_FULL
     jb 2f
     mov rdi, r12
-    call many_settle
+    call many_full
 2:  pop r10
     pop rcx
     TABLES
@@ -507,7 +507,7 @@ routine_ll:
     lea r14, [r12 + TA_LL]
     mov [r12 + TH_LL], r14
     mov rdi, r12
-    call many_settle
+    call many_full
     BASE_AND_TABLES
     ret
 

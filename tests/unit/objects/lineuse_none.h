@@ -32,4 +32,17 @@ void lineuse_settle(const struct thread *t, u64 start, u64 end, u32 object)
 
 void lineuse_zero(void) {}
 
+u64 *(*lineuse_queue)(struct thread *t, u64 addr);
+
+void lineuse_found(u64 *word, u32 object)
+{
+    (void)word, (void)object;
+    fail();
+}
+
+void lineuse_collect(struct thread *t, u64 from, u64 end)
+{
+    (void)t, (void)from, (void)end;
+}
+
 #endif

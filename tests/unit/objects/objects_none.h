@@ -73,6 +73,11 @@ void many_settle(struct thread *t)
         many_queue(t)->end = (u64)t->self + TA_MANY;
 }
 
+void many_full(struct thread *t)
+{
+    many_settle(t);
+}
+
 u32 alloc_point(u64 pc)
 {
     (void)pc;

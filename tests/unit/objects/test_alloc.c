@@ -96,6 +96,12 @@ u32 objtable_name(const char *text)
     return PATH;
 }
 
+u32 objtable_known(const struct spool_data_object *like)
+{
+    (void)like;
+    return 0;
+}
+
 u32 objtable_get(const struct spool_data_object *like, const char *name)
 {
     (void)name;

@@ -220,6 +220,99 @@ static void an_allocator(void **state)
     assert_false(lineuse_waits(&one));
 }
 
+// ---- Where misses wait for their objects ----
+
+static u64 queue[8]; // words
+static u32 nqueued;
+static bool emptied; // when the next one is there
+static bool dies;    // its thread, when the queue is full
+static jmp_buf killed;
+
+static u64 *wait_in_queue(struct thread *t, u64 addr)
+{
+    u64 *word = &queue[nqueued++];
+
+    assert_ptr_equal(t, &one);
+    *word = 0;
+    if (dies)
+        longjmp(killed, 1);
+    if (emptied)
+        lineuse_found(word, (u32)(addr / 0x1000));
+    return word;
+}
+
+static int begin_waiting(void **state)
+{
+    begin(state);
+    lineuse_queue = wait_in_queue;
+    nqueued = 0;
+    emptied = dies = false;
+    return 0;
+}
+
+static int end_waiting(void **state)
+{
+    (void)state;
+    lineuse_queue = NULL;
+    return 0;
+}
+
+// What is referenced before the object is known is noted in the queue.
+static void object_is_known_later(void **state)
+{
+    (void)state;
+    fetch(&one, 0x1008, 8);
+    fetch(&one, 0x2000, 64); // that is let go
+    fetch(&one, 0x3000, 1);
+    lineuse_touched(&one, 0x1010, 4, 1);
+    assert_int_equal(queue[0] >> 32, 12);
+    assert_int_equal(queue[1] >> 32, 64);
+    assert_int_equal(queue[2] >> 32, 1);
+    is(1, 0, 0);
+    for (u32 i = 0; i < 3; i++)
+        lineuse_found(&queue[i], i + 1);
+    for (u32 i = 0; i < 3; i++) // after SIGKILL: nothing twice
+        lineuse_found(&queue[i], i + 1);
+    is(1, 1, 12);
+    is(2, 1, 64);
+    is(3, 1, 1);
+    lineuse_touched(&one, 0x1014, 4, 1);
+    is(1, 1, 16);
+    // The words are used again.
+    lineuse_collect(&one, (u64)queue, (u64)(queue + 3));
+    memset(queue, 0, sizeof(queue));
+    lineuse_touched(&one, 0x1018, 4, 1);
+    lineuse_touched(&one, 0x3008, 2, 1);
+    is(1, 1, 20);
+    is(3, 1, 3);
+    for (u32 i = 0; i < 3; i++)
+        assert_int_equal(queue[i], 0);
+}
+
+// The line itself may fill the queue, which is emptied then.
+static void queue_is_emptied(void **state)
+{
+    (void)state;
+    emptied = true;
+    lineuse_missed(&one, 0x1000);
+    queue[0] = 0;
+    lineuse_touched(&one, 0x1000, 8, 1);
+    is(1, 1, 8);
+    assert_int_equal(queue[0], 0);
+}
+
+// Whoever goes on after SIGKILL follows no line without an object.
+static void killed_in_queue(void **state)
+{
+    (void)state;
+    dies = true;
+    if (!setjmp(killed))
+        lineuse_missed(&one, 0x1000);
+    lineuse_touched(&one, 0x1000, 8, 1);
+    is(0, 0, 0);
+    assert_false(lineuse_is_for_c(&one, 0x1000 / 64));
+}
+
 // One state of all threads: an allocator of the second one settles its own fetches.
 static void serialized(void **state)
 {
@@ -283,10 +376,17 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(bytes, begin),       cmocka_unit_test_setup(is_let_go, begin),
-        cmocka_unit_test_setup(is_replaced, begin), cmocka_unit_test_setup(other_lines, begin),
-        cmocka_unit_test_setup(sample, begin),      cmocka_unit_test_setup(an_allocator, begin),
-        cmocka_unit_test_setup(zero, begin),        cmocka_unit_test_setup(off, begin),
+        cmocka_unit_test_setup(bytes, begin),
+        cmocka_unit_test_setup(is_let_go, begin),
+        cmocka_unit_test_setup(is_replaced, begin),
+        cmocka_unit_test_setup(other_lines, begin),
+        cmocka_unit_test_setup(sample, begin),
+        cmocka_unit_test_setup(an_allocator, begin),
+        cmocka_unit_test_setup(zero, begin),
+        cmocka_unit_test_setup(off, begin),
+        cmocka_unit_test_setup_teardown(object_is_known_later, begin_waiting, end_waiting),
+        cmocka_unit_test_setup_teardown(queue_is_emptied, begin_waiting, end_waiting),
+        cmocka_unit_test_setup_teardown(killed_in_queue, begin_waiting, end_waiting),
         cmocka_unit_test_setup(serialized, begin), // the last: its state stays
     };
 

@@ -50,7 +50,9 @@ static void objects_are_found_again(void **state)
     u32 first, second;
 
     (void)state;
+    assert_int_equal(objtable_known(&a), 0);
     first = objtable_get(&a, "a");
+    assert_int_equal(objtable_known(&a), first);
     assert_int_equal(first, 1); // 0: unknown
     assert_string_equal(text_of(first), "a");
     second = objtable_get(&b, NULL);
