@@ -667,7 +667,7 @@ void ll_counts(struct thread *t)
         ll_ahead_notes(t);
         return;
     }
-    ll_drain(t);
+    ll_drain_batch(t);
     frames_late_fill(t);
 }
 

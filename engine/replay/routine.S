@@ -980,6 +980,8 @@ routine_\kind\()_i1_\ways: // as routine_miss_i1
     .endm
 
     MISS_BOTH late, 1 // with tb_config.calls_lazy
+    MISS_D1 8, 3, routine_late_used_d1_8, routine_miss_d1_used, 1
+    MISS_D1 16, 4, routine_late_used_d1_16, routine_miss_d1_used, 1
     MISS_BOTH miss, 0
     MISS_D1 8, 3, routine_used_d1_8, routine_miss_d1_used, 1
     MISS_D1 16, 4, routine_used_d1_16, routine_miss_d1_used, 1

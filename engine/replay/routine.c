@@ -42,6 +42,7 @@ extern const char routine_to_learn[];
 extern const char routine_sampled[], routineseen_any[], routineseen_other[];
 extern const char routine_miss_d1[], routine_miss_d1_used[], routine_objects_at[];
 extern const char routine_used_d1_8[], routine_used_d1_16[], routine_waits_drain[];
+extern const char routine_late_used_d1_8[], routine_late_used_d1_16[];
 extern const char routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
@@ -922,14 +923,18 @@ static void miss_routines(struct maker *m)
 
 static struct way_out way_out_waits(void)
 {
-    bool used = tb_config.lineuse, eight = caches_d1_stride() == 8;
+    bool used = tb_config.lineuse, eight = caches_d1_stride() == 8, late = tb_config.calls_lazy;
     struct way_out w = { used ? routine_miss_d1_used : routine_miss_d1, R_RSI };
 
     if (!many_wait || !caches_d1_by_whole_vectors() || (!eight && caches_d1_stride() != 16))
         return w;
     w.counter = R10;
-    if (used)
+    if (used && late)
+        w.to = eight ? routine_late_used_d1_8 : routine_late_used_d1_16;
+    else if (used)
         w.to = eight ? routine_used_d1_8 : routine_used_d1_16;
+    else if (late)
+        w.to = eight ? routine_late_d1_8 : routine_late_d1_16;
     else
         w.to = eight ? routine_miss_d1_8 : routine_miss_d1_16;
     return w;

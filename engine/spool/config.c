@@ -126,8 +126,8 @@ static void config_replay(struct tb_config *c)
     c->stamps = c->recording && stamps;
     c->vectors = c->stamps ? vectors() : 0;
     // The others count where a call is not known.
-    c->calls_lazy = c->calls && c->vectors && !c->data && !c->core && !c->curve &&
-                    !(spool->flags & (SPOOL_F_L2 | SPOOL_F_NO_HINTS));
+    c->calls_lazy = c->calls && c->vectors && (!c->data || c->vectors == 64) && !c->core &&
+                    !c->curve && !(spool->flags & (SPOOL_F_L2 | SPOOL_F_NO_HINTS));
     c->ahead = may_ahead(c);
 }
 
