@@ -91,16 +91,52 @@ static void take_counts(struct spool_data_file *d, const struct spool_data_count
     qsort(d->miss, d->misses, sizeof(*d->miss), compare);
 }
 
-// An instruction of a block.
+// What the cells are sorted by; they themselves have many more bytes.
+struct cell_key {
+    uint32_t object, counter; // of an instruction of a block
+    uint64_t low;
+    size_t at; // where the cell is
+};
+
 static int compare_cells(const void *x, const void *y)
 {
-    const struct spool_data_cell *a = x, *b = y;
+    const struct cell_key *a = x, *b = y;
 
     if (a->object != b->object)
         return a->object < b->object ? -1 : 1;
     if (a->low != b->low)
         return a->low < b->low ? -1 : 1;
-    return a->counter < b->counter ? -1 : a->counter > b->counter;
+    if (a->counter != b->counter)
+        return a->counter < b->counter ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+// Moves each cell to its key's place, along the circles of places that this makes.
+static void move_cells(struct spool_data_cell *cell, struct cell_key *key, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct spool_data_cell first = cell[i];
+        size_t to = i;
+
+        for (size_t from = key[i].at; from != i; from = key[to].at) {
+            cell[to] = cell[from];
+            key[to].at = to;
+            to = from;
+        }
+        cell[to] = first;
+        key[to].at = to;
+    }
+}
+
+static void sort_cells(struct spool_data_cell *cell, size_t n)
+{
+    struct cell_key *key = xcalloc(n + 1, sizeof(*key));
+
+    for (size_t i = 0; i < n; i++)
+        key[i] = (struct cell_key){ cell[i].object, cell[i].counter, cell[i].low, i };
+    qsort(key, n, sizeof(*key), compare_cells);
+    move_cells(cell, key, n);
+    free(key);
 }
 
 // Those that have counted; the others are taken out. They stay d's.
@@ -120,7 +156,7 @@ static void take_cells(struct spool_data_file *d, size_t n)
             d->cell[kept++] = *c;
     }
     d->cells = kept;
-    qsort(d->cell, kept, sizeof(*d->cell), compare_cells);
+    sort_cells(d->cell, kept);
 }
 
 // Of an object that cannot be right, nothing is known.
