@@ -603,6 +603,34 @@ static void test_damaged_cells(void **state)
     spool_data_free(&d);
 }
 
+// By object, offset and instruction, each with what it has counted: the numbers 0 to 209 in the
+// order of multiples of 101, which is prime to 210.
+static void test_sorted_cells(void **state)
+{
+    struct spool_data_file d;
+
+    (void)state;
+    for (int i = 0; i < 7; i++)
+        object((struct spool_data_object){ .kind = SPOOL_DATA_HEAP });
+    for (uint32_t i = 0; i < 210; i++) {
+        uint32_t n = i * 101 % 210;
+
+        cell((struct spool_data_cell){
+            .counter = n % 3, .object = n / 30, .low = n / 3 % 10, .l1 = n + 1, .step = n });
+    }
+    assert_int_equal(spool_data_read(&spool, &d), 0);
+    assert_int_equal(d.bad, 0);
+    assert_int_equal(d.cells, 210);
+    for (uint32_t n = 0; n < 210; n++) {
+        assert_int_equal(d.cell[n].object, n / 30);
+        assert_int_equal(d.cell[n].low, n / 3 % 10);
+        assert_int_equal(d.cell[n].counter, n % 3 + 1);
+        assert_int_equal(d.cell[n].l1, n + 1);
+        assert_int_equal(d.cell[n].step, n);
+    }
+    spool_data_free(&d);
+}
+
 // Of what cannot be nothing is known: more bytes than there are, too many lines, lines without a
 // sample.
 static void test_use(void **state)
@@ -1143,6 +1171,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_misses, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_cells, begin, end),
+        cmocka_unit_test_setup_teardown(test_sorted_cells, begin, end),
         cmocka_unit_test_setup_teardown(test_use, begin, end),
         cmocka_unit_test_setup_teardown(test_walk_of, begin, end),
         cmocka_unit_test_setup_teardown(test_fields, begin, end),
