@@ -252,9 +252,9 @@ static __attribute__((noinline)) void count_aside(const struct many_ref *r, u32 
     cells_count(&miss);
 }
 
-// Misses that are counted in steps are not counted yet. One that is known need not wait for them,
-// if its walk is none of theirs: all else that a miss changes is the same in any order. Of a walk,
-// by its instruction's first counter.
+// A miss that is known need not wait for those before it that are counted in steps, if its walk is
+// none of theirs: all else that a miss changes is the same in any order. The bit of a walk, by its
+// instruction's first counter; others may have the same.
 static inline u64 walk_bit(u32 first)
 {
     return 1ul << first % 64;
