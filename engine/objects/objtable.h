@@ -29,8 +29,9 @@ void objtable_unlock(void);
 // Its holder is dead.
 void objtable_forget_lock(void);
 
-// The time: a change of the maps has the next one. @holds(the lock)
+// The time. @holds(the lock)
 u64 objtable_now(void);
+// A change of the maps has the next one, which it returns. Without the lock, too.
 u64 objtable_tick(void);
 
 // Puts the present time into t's record: what t does from here on comes after the changes so far.

@@ -149,8 +149,7 @@ static bool died_after(u64 n, u64 at)
 }
 
 // The first that did; one more than there are if none did. Times of one thread only grow, so it is
-// mostly the same one again, or a few further: only then is nothing loaded that is not in the
-// host's cache.
+// mostly the same one again, or a few further, which the host's cache has: that is tried first.
 static u64 first_after(u64 at)
 {
     u64 low = gone.count < RANGES_GONE ? 1 : gone.count - RANGES_GONE + 1, high = gone.count + 1;
