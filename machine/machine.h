@@ -50,7 +50,8 @@ struct machine {
     uint32_t index;                          // enum spool_index
     struct machine_tlb itlb, dtlb, stlb;     // all three, or with 0 entries
     struct {
-        uint32_t distance, batch, dense, reach, pairs, next; // sim/prefetch.h
+        // sim/prefetch.h
+        uint32_t distance, batch, dense, reach, across, pairs, next, regions;
     } prefetch;
     bool has_prefetch;
     uint32_t predictor;    // enum machine_predictor

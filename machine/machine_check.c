@@ -114,7 +114,7 @@ bool machine_check(const struct machine *m, enum machine_level *at, char why[MAC
 
 // ---- Beside the levels ----
 
-enum { ENTRIES_MAX = 1 << 16, PAGE_LINES = SIM_STREAM_LINES, PAGE_LINE = 4096 / PAGE_LINES };
+enum { ENTRIES_MAX = 1 << 16, PAGE_LINES = SIM_PAGE_LINES, PAGE_LINE = 4096 / PAGE_LINES };
 
 static bool check_tlb(const struct machine_tlb *t, char why[MACHINE_WHY])
 {
@@ -185,6 +185,11 @@ bool machine_check_rest(const struct machine *m, const char **section, char why[
     if (m->prefetch.reach >= PAGE_LINES) {
         snprintf(why, MACHINE_WHY, "reach is 1 to %d lines; 0: any step is a stream's",
                  PAGE_LINES - 1);
+        return false;
+    }
+    if (m->prefetch.across > SIM_ACROSS_MAX) {
+        snprintf(why, MACHINE_WHY, "across is 1 to %u lines; 0: streams end with their page",
+                 SIM_ACROSS_MAX);
         return false;
     }
     return true;

@@ -23,7 +23,7 @@
 #include "share/moduli.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 24u
+#define SPOOL_VERSION 25u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -226,7 +226,8 @@ struct spool_machine {
     // pages; replaced: the least recently used.
     struct spool_geometry itlb, dtlb, stlb;
     // With SPOOL_F_PREFETCH (sim/prefetch.h).
-    uint32_t stream_distance, stream_batch, stream_dense, stream_reach, pairs, next_line;
+    uint32_t stream_distance, stream_batch, stream_dense, stream_reach, stream_across;
+    uint32_t pairs, next_line, regions;
     uint32_t deep_returns;          // with SPOOL_F_PREDICTOR (sim/predict.h)
     struct core_machine core;       // with SPOOL_F_CORE
     struct spool_sampling sampling; // so, too

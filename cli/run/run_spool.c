@@ -124,6 +124,8 @@ static void put_machine(struct text *t, const struct machine *m, const struct sp
     to->stream_reach = m->prefetch.reach;
     to->pairs = m->prefetch.pairs;
     to->next_line = m->prefetch.next;
+    to->stream_across = m->prefetch.across;
+    to->regions = m->prefetch.regions;
     to->deep_returns = m->deep_returns;
     if (t->h->flags & SPOOL_F_CORE) {
         to->core = m->core;

@@ -7,6 +7,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/count/levels_priv.h"
+#include "engine/count/vectorlevels.h"
 #include "engine/thread/threads.h"
 
 _Static_assert((int)SPOOL_LRU == (int)SIM_LRU && (int)SPOOL_PLRU == (int)SIM_PLRU &&
@@ -85,6 +86,9 @@ void levels_init(void)
     levels_all.gi = geometry(&m->itlb);
     levels_all.gd = geometry(&m->dtlb);
     levels_all.gs = geometry(&m->stlb);
+    levels_all.regions = levels_all.loads_ahead && m->regions;
+    if (levels_all.regions)
+        insnids_init();
 }
 
 static void prefetch_init(struct sim_prefetch *p)
@@ -98,6 +102,8 @@ static void prefetch_init(struct sim_prefetch *p)
     p->reach = m->stream_reach;
     p->pairs = m->pairs != 0;
     p->next = m->next_line != 0;
+    p->across = m->stream_across;
+    p->has_regions = m->regions != 0;
 }
 
 static void own_init(struct levels *own)
@@ -111,6 +117,8 @@ static void own_init(struct levels *own)
 static void own_make(struct levels *own)
 {
     own_init(own);
+    if (levels_all.regions)
+        own->asked_regions = heap_pages(LEVELS_PENDING * sizeof(u32));
     if (levels_all.has_l2)
         make(&own->l2, &levels_all.g2, levels_all.r2);
     if (!levels_all.has_tlb)
@@ -261,10 +269,10 @@ void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
     levels_finish(t);
     if (t->levels)
         t->levels->found.n = 0;
-    levels_reference(t, addr, size | (fetch ? LL_FETCH : 0), counter, true, do_half, any);
+    levels_reference(t, addr, size | (fetch ? LL_FETCH : 0), counter, true, 0, do_half, any);
 }
 
 void levels_ref_later(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)
 {
-    levels_reference(t, addr, size | (fetch ? LL_FETCH : 0), counter, false, do_half, any);
+    levels_reference(t, addr, size | (fetch ? LL_FETCH : 0), counter, false, 0, do_half, any);
 }

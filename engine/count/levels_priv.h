@@ -6,6 +6,7 @@
 #define QUERN_ENGINE_LEVELS_PRIV_H
 
 #include "engine/callgraph/calls.h"
+#include "engine/count/insnids.h"
 #include "engine/count/levels.h"
 #include "engine/count/vector.h"
 #include "engine/objects/objects.h"
@@ -43,7 +44,8 @@ struct levels {
     struct sim_level l2, itlb, dtlb, stlb;
     u8 before_asked[LEVELS_APART];
     struct sim_prefetch prefetch;
-    u64 page[2]; // of the last reference to data, and of the last fetch, plus one; 0: none
+    u32 *asked_regions; // vectorlevels_regions()
+    u64 page[2];        // of the last reference to data, and of the last fetch, plus one; 0: none
     u8 after_asked[LEVELS_APART];
     // What LL has not done yet, in order, at the remainders by LEVELS_WAITING: what L2 does next
     // does not depend on it. A reference's misses of LL count once: `missed`. In the heap, so that
@@ -69,6 +71,7 @@ struct levels_all {
     bool victim;           // LL is filled with the lines that L2 replaces
     bool has_one, several; // L2 of a thread, at any time
     bool physical;         // L2 and LL find lines by places in memory
+    bool regions;          // instructions are asked for
     u32 line_shift;        // of LL
     struct sim_geometry g2, gl, gi, gd, gs;
     enum sim_replacement r2, rl;
@@ -120,16 +123,26 @@ LEVELS_INLINE u64 levels_place_of(u64 page, u64 addr)
     return page * PAGE_SIZE | (addr & (PAGE_SIZE - 1));
 }
 
+// The same of `at`, where that of addr is known.
+LEVELS_INLINE u64 levels_place_near(u64 at, u64 addr, u64 place)
+{
+    if (LIKELY(PAGE_DOWN(at) == PAGE_DOWN(addr)))
+        return PAGE_DOWN(place) | (at & (PAGE_SIZE - 1));
+    return levels_place_of(levels_page_of(at), at);
+}
+
 // ---- LL ----
 
 // What is the same for all lines of a reference.
 struct levels_reference {
     struct thread *t;
     struct levels *own;
+    u32 code;  // the instruction, where regions are asked
     u64 fetch; // 0 or 1: a word, since a byte that is stored and read as one waits for the host
     u32 ll_counter;
     bool now;
-    u32 asked; // LL_TLB_ASKED, LL_STREAMS_ASKED, and what streams have said of the next line
+    u32 asked;   // LL_TLB_ASKED, LL_STREAMS_ASKED, and what streams have said of the next line
+    u32 regions; // and what regions have said of it
     void (*half)(struct thread *t, struct levels *own); // does half of what waits for LL
 };
 
@@ -232,14 +245,13 @@ LEVELS_INLINE void levels_l2_replaced(const struct levels_reference *f, u64 old,
         levels_ll_give(f, (struct ll_task){ sim_level_line(old), 0, LL_PUT }, v);
 }
 
-// place: in the page of addr.
-static inline void levels_note_ahead(struct levels *own, u64 addr, u64 place, bool missed)
+static inline void levels_note_ahead(struct levels *own, u64 addr, bool missed)
 {
     struct levels_found *f = &own->found;
 
     if (f->n == LEVELS_AHEAD)
         return;
-    f->ahead[f->n].addr = PAGE_DOWN(addr) | (place & (PAGE_SIZE - 1));
+    f->ahead[f->n].addr = addr;
     f->ahead[f->n++].level = missed ? CORE_AT_MEMORY : CORE_AT_LL;
 }
 
@@ -255,40 +267,42 @@ LEVELS_INLINE u32 levels_stream_bits(struct sim_ahead a)
     return a.n | ((a.n ? a.direction < 0 : a.begins) ? 4u : 0) | (u32)(a.first & 63) << 3;
 }
 
-LEVELS_INLINE struct sim_ahead levels_stream(u32 asked)
+LEVELS_INLINE struct sim_ahead levels_stream(u32 asked, u32 regions)
 {
     u32 bits = asked >> LL_STREAM_BIT;
 
     return (struct sim_ahead){ .n = bits & 3,
                                .first = bits >> 3 & 63,
                                .direction = bits & 4 ? -1 : 1,
-                               .begins = (bits & 7) == 4 };
+                               .begins = (bits & 7) == 4,
+                               .region = regions & LL_REGION_MASK };
 }
 
-// The lines of L2 that a reference to addr, in `line`, loads ahead. They are no misses, and in the
-// page of addr.
-LEVELS_INLINE void levels_load_ahead(const struct levels_reference *f, u64 addr, u64 line,
+// The lines of L2 that a reference to addr loads ahead: by the program's addresses. They are no
+// misses.
+LEVELS_INLINE void levels_load_ahead(const struct levels_reference *f, u64 addr, u64 place,
                                      bool missed, struct levels_result *r, struct levels_shapes v)
 {
     struct levels *own = f->own;
+    u32 shift = own->l2.line_shift, n;
     u64 lines[SIM_AHEAD_MAX];
-    u32 n;
 
     if (f->asked & LL_STREAMS_ASKED)
-        n = sim_prefetch_lines(&own->prefetch, line, missed, levels_stream(f->asked), lines);
+        n = sim_prefetch_lines(&own->prefetch, addr >> shift, missed,
+                               levels_stream(f->asked, f->regions), lines);
     else
-        n = sim_prefetch(&own->prefetch, line, missed, lines);
+        n = sim_prefetch(&own->prefetch, addr >> shift, f->code, missed, lines);
     for (u32 i = 0; i < n; i++) {
-        u64 place = lines[i] << own->l2.line_shift, old;
-        struct ll_task task = { place >> levels_all.line_shift, 0, LL_LOAD };
+        u64 at = lines[i] << shift, there = levels_place_near(at, addr, place), old;
+        struct ll_task task = { there >> levels_all.line_shift, 0, LL_LOAD };
         bool absent;
 
-        if (v.known ? !sim_level_load_as(&own->l2, lines[i], &old, levels_l2_shape(own, v))
-                    : !sim_level_load(&own->l2, lines[i], &old))
+        if (v.known ? !sim_level_load_as(&own->l2, there >> shift, &old, levels_l2_shape(own, v))
+                    : !sim_level_load(&own->l2, there >> shift, &old))
             continue;
         absent = levels_ll_give(f, task, v);
         if (f->now)
-            levels_note_ahead(own, addr, place, absent);
+            levels_note_ahead(own, at, absent);
         levels_l2_replaced(f, old, r, v);
     }
 }
@@ -312,7 +326,7 @@ LEVELS_INLINE void levels_l2_ref(const struct levels_reference *f, u64 addr, u64
     }
     r->used += use == SIM_FIRST_USE;
     if (levels_all.loads_ahead && !f->fetch)
-        levels_load_ahead(f, addr, line, use == SIM_ABSENT, r, v);
+        levels_load_ahead(f, addr, place, use == SIM_ABSENT, r, v);
 }
 
 LEVELS_INLINE bool levels_tlb_misses(struct sim_level *tlb, u64 page, struct levels_shapes v)
@@ -369,23 +383,33 @@ LEVELS_INLINE void levels_add(struct thread *t, u32 counter, u32 n)
         calls_count(t, counter, n);
 }
 
-// size: with LL_FETCH and what has been asked beforehand.
+// size: with LL_FETCH and what has been asked beforehand; regions: the rest of that.
 LEVELS_INLINE void levels_reference(struct thread *t, u64 addr, u32 size, u32 counter, bool now,
-                                    void (*half)(struct thread *, struct levels *),
+                                    u32 regions, void (*half)(struct thread *, struct levels *),
                                     struct levels_shapes v)
 {
     u64 fetch = (size & LL_FETCH) != 0;
     const struct levels_places *p = fetch ? &levels_all.fetch : &levels_all.data;
-    struct levels_reference f = { t, t->levels, fetch, counter + p->ll, now, size, half };
+    struct levels_reference f = { .t = t,
+                                  .own = t->levels,
+                                  .fetch = fetch,
+                                  .ll_counter = counter + p->ll,
+                                  .now = now,
+                                  .asked = size,
+                                  .regions = regions,
+                                  .half = half };
     u32 shift = levels_all.has_l2 ? t->levels->l2.line_shift : levels_all.line_shift;
     u64 end = addr + (size & ~LL_FLAGS) - 1;
     struct levels_result r = { .tlb = (size & LL_TLB_MISSED) != 0,
                                .stlb = (size & LL_TLB_WALKED) != 0 };
 
+    if (levels_all.regions && !fetch && !(size & LL_STREAMS_ASKED))
+        f.code = insnids_first(counter);
     levels_line_ref(&f, addr, &r, v);
     if (UNLIKELY(addr >> shift != end >> shift)) {
         f.asked = (size & (LL_TLB_ASKED | LL_STREAMS_ASKED)) |
                   (size & LL_FLAGS & ~(LL_TLB_ASKED | LL_STREAMS_ASKED)) >> LL_STREAM_BITS;
+        f.regions >>= LL_REGION_BITS;
         levels_line_ref(&f, end, &r, v);
     }
     if (now && t->levels)
@@ -402,25 +426,32 @@ LEVELS_INLINE void levels_reference(struct thread *t, u64 addr, u32 size, u32 co
         objects_missed(t, addr, counter, r.l2, r.ll);
 }
 
-// What of a reference does not depend on L2, for levels_reference(): TLBs and streams.
-LEVELS_INLINE u32 levels_ask(struct levels *own, u64 addr, u32 size, struct levels_shapes v)
+// What of a reference does not depend on L2, for levels_reference(): TLBs, streams and regions.
+LEVELS_INLINE u32 levels_ask(struct levels *own, u64 addr, u32 size, u32 counter, u32 *regions,
+                             struct levels_shapes v)
 {
-    bool streams = levels_all.loads_ahead && (own->prefetch.distance || own->prefetch.next) &&
-                   own->prefetch.batch <= 3;
+    bool streams =
+        levels_all.loads_ahead && sim_prefetch_pages(&own->prefetch) && own->prefetch.batch <= 3;
+    u32 code = 0;
     u32 shift = own->l2.line_shift, asked = streams ? LL_STREAMS_ASKED : 0, bits = LL_STREAM_BIT;
     u64 last = addr + (size & ~LL_FLAGS) - 1;
     bool two = addr >> shift != last >> shift;
     struct levels_result r = { 0 };
 
+    *regions = 0;
+    if (levels_all.regions && !(size & LL_FETCH))
+        code = insnids_first(counter);
     for (u32 i = 0; i <= two; i++, addr = last, bits += LL_STREAM_BITS) {
         u64 page = levels_page_of(addr);
 
         if (levels_all.has_tlb)
             levels_tlb_ref(own, page, (size & LL_FETCH) != 0, &r, v);
-        if (streams && !(size & LL_FETCH))
-            asked |= levels_stream_bits(
-                         sim_stream_ahead(&own->prefetch, levels_place_of(page, addr) >> shift))
-                     << bits;
+        if (streams && !(size & LL_FETCH)) {
+            struct sim_ahead named = sim_page_ahead(&own->prefetch, addr >> shift, code);
+
+            asked |= levels_stream_bits(named) << bits;
+            *regions |= (u32)named.region << i * LL_REGION_BITS;
+        }
     }
     if (levels_all.has_tlb)
         asked |= LL_TLB_ASKED;

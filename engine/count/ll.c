@@ -464,10 +464,19 @@ static void mark(struct ll_pending *w, u32 as)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+// Of a thread's pieces, which lie side by side.
+static u32 place_in_pieces(const struct ll_pending *w)
+{
+    _Static_assert(LEVELS_PENDING == PIECES * PIECE_BYTES / sizeof(*w), "a place for each");
+    return (u32)((u64)w / sizeof(*w) % LEVELS_PENDING);
+}
+
 // @holds(the first stripe's lock)
 static void simulate_known_levels(struct thread *t, struct ll_pending *w, struct ll_pending *end,
                                   vectorlevels_one *one)
 {
+    const u32 *asked = vectorlevels_regions(t);
+
     for (u32 size; w < end; w++) {
         if (w + AHEAD < end)
             __builtin_prefetch(t->misses + w[AHEAD].counter, 1);
@@ -475,7 +484,8 @@ static void simulate_known_levels(struct thread *t, struct ll_pending *w, struct
         if (size == LL_DONE)
             continue;
         mark(w, LL_DONE);
-        one(t, w->addr, size & ~LL_FLAGS ? size : size | 1, w->counter);
+        one(t, w->addr, size & ~LL_FLAGS ? size : size | 1, w->counter,
+            asked ? asked[place_in_pieces(w)] : 0);
     }
 }
 
@@ -503,16 +513,21 @@ static void simulate_levels(struct thread *t, struct ll_pending *w, struct ll_pe
     levels_finish(t);
 }
 
-// A piece is full: TLBs and streams are asked by who fills it, the other levels by who simulates
-// it.
+// A piece is full: TLBs, streams and regions are asked by who fills it, the other levels by who
+// simulates it.
 static void ask_first(struct thread *t, struct ll_pending *w)
 {
     const struct ll_pending *end = w + PIECE_BYTES / sizeof(*w);
+    u32 *asked, regions;
 
     if (!levels_are_on() || !vectorlevels_ask_first(t))
         return;
-    for (; w < end; w++)
-        w->size |= vectorlevels_ask(t, w->addr, w->size & ~LL_FLAGS ? w->size : w->size | 1);
+    for (asked = vectorlevels_regions(t); w < end; w++) {
+        w->size |= vectorlevels_ask(t, w->addr, w->size & ~LL_FLAGS ? w->size : w->size | 1,
+                                    w->counter, &regions);
+        if (asked)
+            asked[place_in_pieces(w)] = regions;
+    }
 }
 
 static struct ll_pending *simulate_by_vectors(struct ll_pending *w, struct ll_pending *end,

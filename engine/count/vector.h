@@ -53,6 +53,9 @@
 #define LL_STREAM_BIT    8
 #define LL_STREAM_BITS   9
 #define LL_FLAGS         0x7fffff00
+// Beside it, of regions, 11 bits of each of the two lines.
+#define LL_REGION_BITS 11
+#define LL_REGION_MASK 0x7ff
 // With tb_config.ahead a size has 8 bits, too, and a fetch has its last line's id (0: none) in the
 // bits above them. LL_OPEN is for ahead.c alone: whether it has missed is not known.
 #define LL_BYTES      0xff

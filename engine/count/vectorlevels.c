@@ -7,16 +7,17 @@
 
 #include "engine/count/levels_priv.h"
 
-#define SHAPES(name, l2, ll, power)                                                      \
-    static const struct levels_shapes name = { true, l2, ll, power };                    \
-    static __attribute__((noinline)) void vectorlevels_half_##name(struct thread *t,     \
-                                                                   struct levels *own)   \
-    {                                                                                    \
-        levels_ll_oldest(t, own, LEVELS_WAITING / 2, name);                              \
-    }                                                                                    \
-    static void vectorlevels_##name(struct thread *t, u64 addr, u32 size, u32 counter)   \
-    {                                                                                    \
-        levels_reference(t, addr, size, counter, false, vectorlevels_half_##name, name); \
+#define SHAPES(name, l2, ll, power)                                                               \
+    static const struct levels_shapes name = { true, l2, ll, power };                             \
+    static __attribute__((noinline)) void vectorlevels_half_##name(struct thread *t,              \
+                                                                   struct levels *own)            \
+    {                                                                                             \
+        levels_ll_oldest(t, own, LEVELS_WAITING / 2, name);                                       \
+    }                                                                                             \
+    static void vectorlevels_##name(struct thread *t, u64 addr, u32 size, u32 counter,            \
+                                    u32 regions)                                                  \
+    {                                                                                             \
+        levels_reference(t, addr, size, counter, false, regions, vectorlevels_half_##name, name); \
     }
 
 SHAPES(tree_8_16, SIM_LEVEL_TREE_8, SIM_LEVEL_TREE_16, true)
@@ -47,9 +48,14 @@ vectorlevels_one *vectorlevels_for(const struct thread *t)
     return NULL;
 }
 
-u32 vectorlevels_ask(const struct thread *t, u64 addr, u32 size)
+u32 vectorlevels_ask(const struct thread *t, u64 addr, u32 size, u32 counter, u32 *regions)
 {
-    return levels_ask(t->levels, addr, size, tree_8_16);
+    return levels_ask(t->levels, addr, size, counter, regions, tree_8_16);
+}
+
+u32 *vectorlevels_regions(const struct thread *t)
+{
+    return t->levels->asked_regions;
 }
 
 bool vectorlevels_ask_first(const struct thread *t)

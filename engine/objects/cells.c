@@ -9,8 +9,8 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
+#include "engine/count/insnids.h"
 #include "engine/objects/ranges.h"
-#include "engine/objects/walks.h"
 #include "engine/spool/spooler.h"
 
 #define INDEX          0x200000u // twice as many as cells: at most
@@ -208,7 +208,7 @@ void cells_place(const struct cells_miss *miss, struct cells_at *at)
     if (miss->start == FOUND_UNKNOWN || miss->start > miss->addr || !has_cells(o))
         return;
     at->object = miss->object;
-    at->counter = walks_first(miss->counter) + 1;
+    at->counter = insnids_first(miss->counter) + 1;
     if (miss->write)
         at->counter |= SPOOL_DATA_CELL_WRITE;
     at->offset = miss->addr - miss->start;

@@ -9,6 +9,7 @@
 #include "engine/objects/many.h"
 
 #include "engine/callgraph/frames.h"
+#include "engine/count/insnids.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/granules.h"
@@ -389,7 +390,7 @@ static u64 count(const struct thread *t, struct many_ref *r, const struct many_r
             if (!n) {
                 n = 1;
                 if (begin(t, r, at, o)) {
-                    walks |= walk_bit(walks_first(r->counter));
+                    walks |= walk_bit(insnids_first(r->counter));
                     prefetch(o++, false);
                 }
             }

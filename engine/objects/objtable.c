@@ -6,6 +6,7 @@
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/frames.h"
+#include "engine/count/insnids.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
@@ -341,7 +342,7 @@ struct spool_data_count *objtable_walk(struct spool_data_count *c)
         return NULL;
     if (c->walk && c->walk <= SPOOL_DATA_COUNTS_MAX)
         return count_at(c->walk - 1);
-    walk = count_of(walks_first(c->counter - 1), c->object);
+    walk = count_of(insnids_first(c->counter - 1), c->object);
     if (walk)
         c->walk = (u32)(walk - count_at(0)) + 1;
     return walk;

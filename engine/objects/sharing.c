@@ -13,9 +13,9 @@
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
+#include "engine/count/insnids.h"
 #include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
-#include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -167,7 +167,7 @@ static u32 share_of(const struct spool_data_share *like)
 
 static struct spool_data_touch touch_of(const struct thread *t, u64 addr, u32 counter)
 {
-    struct spool_data_touch touch = { .counter = walks_first(counter) + 1,
+    struct spool_data_touch touch = { .counter = insnids_first(counter) + 1,
                                       .offset = SPOOL_DATA_NO_OFFSET };
     u64 start;
 

@@ -6,6 +6,7 @@
 #include "engine/objects/walks.h"
 
 #include "engine/base/heap.h"
+#include "engine/count/insnids.h"
 #include "engine/spool/config.h"
 
 #define OTHERS 0x40000u
@@ -19,63 +20,11 @@ struct other {
 static struct {
     struct other *other;
     u32 turn; // of the ways
-    // By counter, its instruction's first one; 0: itself.
-    u32 *first;
-    // By hash, the instructions so far: numbers, and counters plus one. @guarded(translation lock)
-    struct known {
-        u64 number, counter;
-    } * known;
-    u32 size, used;
 } walks;
-
-static struct known *known_of(u64 number)
-{
-    u32 i = (u32)(number * 0x9e3779b97f4a7c15ul >> 32) & (walks.size - 1);
-
-    while (walks.known[i].counter && walks.known[i].number != number)
-        i = (i + 1) & (walks.size - 1);
-    return &walks.known[i];
-}
-
-static void known_grow(void)
-{
-    struct known *old = walks.known;
-    u32 size = walks.size;
-
-    walks.size *= 2;
-    walks.known = heap_alloc(walks.size * sizeof(*old));
-    for (u32 i = 0; i < size; i++)
-        if (old[i].counter)
-            *known_of(old[i].number) = old[i];
-    heap_free(old, size * sizeof(*old));
-}
-
-void walks_instruction(u64 number, u32 counter)
-{
-    struct known *k = known_of(number);
-
-    if (k->counter) {
-        if (counter < SPOOL_COUNTERS_MAX)
-            walks.first[counter] = (u32)k->counter - 1;
-        return;
-    }
-    *k = (struct known){ number, counter + 1ul };
-    if (++walks.used > walks.size / 2)
-        known_grow();
-}
-
-u32 walks_first(u32 counter)
-{
-    u32 first = counter < SPOOL_COUNTERS_MAX ? walks.first[counter] : 0;
-
-    return first ? first : counter;
-}
 
 void walks_init(void)
 {
-    walks.first = heap_pages(SPOOL_COUNTERS_MAX * sizeof(u32));
-    walks.size = 8192;
-    walks.known = heap_alloc(walks.size * sizeof(*walks.known));
+    insnids_init();
     walks.other = heap_pages(OTHERS * sizeof(*walks.other));
 }
 

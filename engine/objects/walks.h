@@ -10,12 +10,6 @@
 
 void walks_init(void);
 
-// An instruction that has a number of its own reads or writes, and misses are counted there.
-// @holds(the translation lock)
-void walks_instruction(u64 number, u32 counter);
-// The first counter of the instruction. @signal-safe
-u32 walks_first(u32 counter);
-
 // A miss at addr of t, which c counts. c may be NULL. @holds(objtable's lock) @signal-safe
 void walks_step(const struct thread *t, struct spool_data_count *c, u64 addr);
 

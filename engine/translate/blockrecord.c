@@ -9,7 +9,7 @@
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/contexts.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/objects/walks.h"
+#include "engine/count/insnids.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/pointers.h"
@@ -283,9 +283,9 @@ static void note_instructions(const struct tb *b, const struct tb_block *t, u32 
         u64 number = (in->pc ^ code << 32) * 0x9e3779b97f4a7c15ul ^ map;
 
         if (b->cnt[i].d1mr != ~0u)
-            walks_instruction(number * 2, b->first[i] + b->cnt[i].d1mr);
+            insnids_note(number * 2, b->first[i] + b->cnt[i].d1mr);
         if (b->cnt[i].d1mw != ~0u)
-            walks_instruction(number * 2 + 1, b->first[i] + b->cnt[i].d1mw);
+            insnids_note(number * 2 + 1, b->first[i] + b->cnt[i].d1mw);
     }
 }
 
@@ -336,7 +336,7 @@ void blockrecord_make(struct tb *b, struct tb_block *t)
         b->first[i] += own;
         calls_own(&b->cnt[i], b->first[i]);
     }
-    if (is_new && tb_config.data)
+    if (is_new && insnids_on())
         note_instructions(b, t, key.map);
 }
 

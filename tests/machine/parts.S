@@ -41,8 +41,22 @@ pages:
     jnz 2b
     dec %edx
     jnz 1b
-    jmp returns
+    jmp spots
     .size pages, .-pages
+
+    // Lines 10, 13 and 8 of each of 100 other pages.
+    .type spots, @function
+spots:
+    lea buffer+1048576+409600(%rip), %rsi
+    mov $100, %ecx
+1:  mov 640(%rsi), %al
+    mov 832(%rsi), %al
+    mov 512(%rsi), %al
+    add $4096, %rsi
+    dec %ecx
+    jnz 1b
+    jmp returns
+    .size spots, .-spots
 
     .type returns, @function
 returns:
@@ -95,4 +109,4 @@ end:
     .bss
     .balign 4096
 buffer:
-    .skip 1048576 + 100 * 4096
+    .skip 1048576 + 200 * 4096

@@ -29,6 +29,7 @@
 #include "sim/cache.h"
 #include "tests/unit/count/cores_none.h"
 #include "tests/unit/count/curve_none.h"
+#include "tests/unit/count/insnids_none.h"
 #include "tests/unit/count/reftrace_none.h"
 #include "tests/unit/objects/objects_none.h"
 

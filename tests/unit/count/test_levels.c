@@ -21,6 +21,7 @@
 #include "engine/thread/threads.h"
 #include "sim/core.h"
 #include "sim/level.h"
+#include "tests/unit/count/insnids_none.h"
 #include "tests/unit/objects/objects_none.h"
 
 struct tb_config tb_config;
@@ -30,6 +31,11 @@ static struct thread one, two;
 static u64 counted[10];
 
 void *heap_alloc(u64 bytes)
+{
+    return calloc(1, bytes);
+}
+
+void *heap_pages(u64 bytes)
 {
     return calloc(1, bytes);
 }
@@ -281,13 +287,14 @@ static void at_once(struct thread *t, const struct made *m)
 static void by_vectors(struct thread *t, struct made *m, bool ask)
 {
     vectorlevels_one *refer = vectorlevels_for(t);
+    u32 regions[AT_ONCE] = { 0 };
 
     assert_non_null(refer);
     assert_true(vectorlevels_ask_first(t));
     for (u32 i = 0; ask && i < AT_ONCE; i++)
-        m[i].size |= vectorlevels_ask(t, m[i].addr, m[i].size);
+        m[i].size |= vectorlevels_ask(t, m[i].addr, m[i].size, 2, &regions[i]);
     for (u32 i = 0; i < AT_ONCE; i++)
-        refer(t, m[i].addr, m[i].size, 2);
+        refer(t, m[i].addr, m[i].size, 2, regions[i]);
     levels_finish(t);
 }
 
@@ -315,6 +322,18 @@ static void test_by_vectors(void **state)
             .stream_distance = 20,
             .stream_batch = 2,
             .pairs = 1 } },
+        { l8,
+          l16,
+          { .l2_replacement = SPOOL_PLRU,
+            .ll_replacement = SPOOL_PLRU,
+            .ll_filling = SPOOL_FILL_VICTIM,
+            .index = SPOOL_INDEX_PHYSICAL,
+            .stream_distance = 32,
+            .stream_batch = 3,
+            .stream_reach = 2,
+            .stream_across = 15,
+            .next_line = 1,
+            .regions = 1 } },
         { l16,
           { 2 << 20, 16, 64 },
           { .l2_replacement = SPOOL_PLRU,

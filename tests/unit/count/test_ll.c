@@ -28,6 +28,7 @@
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
 #include "tests/unit/count/curve_none.h"
+#include "tests/unit/count/insnids_none.h"
 #include "tests/unit/objects/objects_none.h"
 #include "tests/unit/thread/waiter.h"
 
@@ -42,7 +43,7 @@ static struct thread *t;
 static struct sim_cache plain;
 static u64 counted[COUNTERS], expected[COUNTERS];
 static u64 helped[COUNTERS]; // by ll_help()
-static u32 vectors; // that the processor has
+static u32 vectors;          // that the processor has
 static u64 pages_asked;
 static void *pages; // the last ones
 

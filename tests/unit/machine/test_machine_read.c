@@ -273,6 +273,8 @@ static const struct {
       "[prefetch]: distance is 1 to 63 lines, batch 1 to 8; both 0: no streams" },
     { TWO LL2 L2 "[prefetch]\ndistance = 1\nbatch = 1\npairs = no\nreach = 64\n", 24, 1,
       "[prefetch]: reach is 1 to 63 lines; 0: any step is a stream's" },
+    { TWO LL2 L2 "[prefetch]\ndistance = 1\nbatch = 1\npairs = no\nacross = 33\n", 24, 1,
+      "[prefetch]: across is 1 to 32 lines; 0: streams end with their page" },
     { TWO LL2 L2 "[prefetch]\ndistance = 1\nbatch = 1\npairs = maybe\n", 27, 9,
       "pairs = maybe: must be no or yes" },
     { TWO LL2 "[branch]\npredictor = perceptron\n", 20, 13,

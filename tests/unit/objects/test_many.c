@@ -14,6 +14,7 @@
 
 #include "engine/base/layout.h"
 #include "engine/callgraph/frames.h"
+#include "engine/count/insnids.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/granules.h"
@@ -170,8 +171,8 @@ static void begin(void)
     // The first one's size is not known, so its first bytes have cells of their own.
     for (u32 i = 0; i < 4; i++)
         variable(i == 0 ? 0 : i == 2 ? 8192 : MEGA + i);
-    walks_instruction(42, 11); // these two have one walk
-    walks_instruction(42, 12);
+    insnids_note(42, 11); // these two have one walk
+    insnids_note(42, 12);
     t->objects_number = 1;
 }
 

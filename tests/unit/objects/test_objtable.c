@@ -12,6 +12,7 @@
 
 #include "engine/base/layout.h"
 #include "engine/callgraph/frames.h"
+#include "engine/count/insnids.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
@@ -279,8 +280,8 @@ static void walks(void **state)
 
     (void)state;
     assert_ptr_equal(objtable_walk(first), first);
-    walks_instruction(42, 501);
-    walks_instruction(42, 502);
+    insnids_note(42, 501);
+    insnids_note(42, 502);
     second = objtable_count(502, 1, 0, 0);
     assert_ptr_equal(objtable_walk(second), objtable_walk(second));
     assert_int_equal(objtable_walk(second)->counter, 502); // plus one

@@ -13,6 +13,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/layout.h"
+#include "engine/count/insnids.h"
 #include "engine/count/vector.h"
 #include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
@@ -47,7 +48,7 @@ void objtable_unlock(void)
     is_locked = false;
 }
 
-u32 walks_first(u32 counter)
+u32 insnids_first(u32 counter)
 {
     return counter;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/objects/walks.c: steps from miss to miss, by thread; the first counter of an instruction.
+// engine/objects/walks.c: steps from miss to miss, by thread.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,32 +101,12 @@ static void threads(void **state)
     is(c, 199, 100, 99, 199);
 }
 
-static void instructions(void **state)
-{
-    (void)state;
-    assert_int_equal(walks_first(7), 7);
-    walks_instruction(100, 7);
-    walks_instruction(101, 8);
-    walks_instruction(100, 20);
-    assert_int_equal(walks_first(7), 7);
-    assert_int_equal(walks_first(8), 8);
-    assert_int_equal(walks_first(20), 7);
-    for (u32 i = 0; i < 20000; i++) // the table grows
-        walks_instruction(1000 + i, 1000 + i);
-    walks_instruction(101, 30000);
-    assert_int_equal(walks_first(30000), 8);
-    walks_instruction(1500, 30001);
-    assert_int_equal(walks_first(30001), 1500);
-    assert_int_equal(walks_first(SPOOL_COUNTERS_MAX), SPOOL_COUNTERS_MAX);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds),
         cmocka_unit_test(strides),
         cmocka_unit_test(threads),
-        cmocka_unit_test(instructions),
     };
 
     if (mmap((void *)DATA_BASE, SPOOL_DATA_SIZE, PROT_READ | PROT_WRITE,

@@ -26,6 +26,7 @@
 #include "engine/codecache/stubs.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/insnids.h"
 #include "engine/count/lineids.h"
 #include "engine/objects/walks.h"
 #include "engine/replay/recordbuf.h"
@@ -58,7 +59,12 @@ static struct spool_insn described[128]; // of the last record appended
 static u32 spool_map;                    // of all code
 const char reentry_resume[1];
 
-void walks_instruction(u64 number, u32 counter)
+bool insnids_on(void)
+{
+    return tb_config.data;
+}
+
+void insnids_note(u64 number, u32 counter)
 {
     (void)number, (void)counter;
     fail(); // without --data=yes

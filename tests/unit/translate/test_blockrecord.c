@@ -15,6 +15,7 @@
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/contexts.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/insnids.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -81,7 +82,12 @@ void contexts_block(u32 block, u32 first, u32 counters, const struct function *f
     fail();
 }
 
-void walks_instruction(u64 number, u32 counter)
+bool insnids_on(void)
+{
+    return tb_config.data;
+}
+
+void insnids_note(u64 number, u32 counter)
 {
     (void)number, (void)counter;
     fail();

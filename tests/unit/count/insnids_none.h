@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// For tests of what asks engine/count/insnids.h: each counter is of an instruction of its own.
+#ifndef QUERN_TESTS_INSNIDS_NONE_H
+#define QUERN_TESTS_INSNIDS_NONE_H
+
+#include "engine/count/insnids.h"
+
+void insnids_init(void) {}
+
+u32 insnids_first(u32 counter)
+{
+    return counter;
+}
+
+#endif
