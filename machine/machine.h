@@ -54,8 +54,11 @@ struct machine {
         uint32_t distance, batch, dense, reach, across, pairs, next, regions;
     } prefetch;
     bool has_prefetch;
-    uint32_t predictor;    // enum machine_predictor
-    uint32_t deep_returns; // sim/predict.h
+    uint32_t predictor; // enum machine_predictor
+    struct {
+        // sim/predict.h; 0: not said
+        uint32_t deep_returns, entries, indirect, path_bits;
+    } predict;
     struct core_machine core;
     bool has_core;
 };

@@ -8,10 +8,13 @@
 #include <stdio.h>
 
 #include "sim/cache.h"
+#include "sim/predict.h"
 #include "sim/prefetch.h"
 
 // Of a set whose replacement is more than the order of use: state for each way in one word.
 enum { WAYS_MAX = 32 };
+
+enum { PATH_BITS_MAX = 63 };
 
 const char *machine_check_level(enum machine_level level)
 {
@@ -162,12 +165,37 @@ static bool check_core(const struct machine *m, char why[MACHINE_WHY])
     return true;
 }
 
+static bool is_size(uint32_t entries)
+{
+    for (uint32_t large = 0; large <= SIM_LARGE_MAX; large++)
+        if (entries == SIM_TAGE_ENTRIES << large)
+            return true;
+    return !entries;
+}
+
+static bool check_predict(const struct machine *m, char why[MACHINE_WHY])
+{
+    if (!is_size(m->predict.entries) || !is_size(m->predict.indirect)) {
+        snprintf(why, MACHINE_WHY, "entries and indirect are %u, %u or %u", SIM_TAGE_ENTRIES,
+                 2 * SIM_TAGE_ENTRIES, 4 * SIM_TAGE_ENTRIES);
+        return false;
+    }
+    if (m->predict.path_bits > PATH_BITS_MAX) {
+        snprintf(why, MACHINE_WHY, "path_bits is 1 to %d; 0: all", PATH_BITS_MAX);
+        return false;
+    }
+    return true;
+}
+
 bool machine_check_rest(const struct machine *m, const char **section, char why[MACHINE_WHY])
 {
     if (!check_tlbs(m, section, why))
         return false;
     *section = "core";
     if (!check_core(m, why))
+        return false;
+    *section = "branch";
+    if (!check_predict(m, why))
         return false;
     *section = "prefetch";
     if (!m->has_prefetch)

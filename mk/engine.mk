@@ -178,8 +178,8 @@ ENGINE_LAYER_UNITS += codecache/tcache count/helpers
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/pages codecache/region codecache/links \
     codecache/ibl codecache/hotblocks base/nolibc
 ENGINE_UNIT_OBJS_count/helpers := count/helpers
-ENGINE_LAYER_UNITS += count/insnids
-ENGINE_UNIT_OBJS_count/insnids := count/insnids $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_LAYER_UNITS += spool/insnids
+ENGINE_UNIT_OBJS_spool/insnids := spool/insnids $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_LAYER_UNITS += callgraph/patterns count/cores count/curve count/levels count/llfork
 ENGINE_UNIT_OBJS_count/cores := count/cores base/nolibc
 ENGINE_UNIT_OBJS_count/curve := count/curve base/nolibc
@@ -328,13 +328,13 @@ ENGINE_LAYER_UNITS += objects/ranges objects/objtable objects/walks objects/page
 ENGINE_UNIT_OBJS_objects/lineuse := objects/lineuse $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/sharing := objects/sharing replay/routineseen.S $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/lifetimes := objects/lifetimes objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/many := objects/many objects/objtable objects/walks count/insnids objects/cells objects/pages \
+ENGINE_UNIT_OBJS_objects/many := objects/many objects/objtable objects/walks spool/insnids objects/cells objects/pages \
     objects/granules $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/pools := objects/pools objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/pages := objects/pages $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/ranges := objects/ranges objects/granules objects/pages $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/objtable := objects/objtable objects/walks count/insnids objects/cells $(ENGINE_UNIT_OBJS_base/heap)
-ENGINE_UNIT_OBJS_objects/walks := objects/walks count/insnids $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/objtable := objects/objtable objects/walks spool/insnids objects/cells $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_objects/walks := objects/walks spool/insnids $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/statics := objects/statics $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_objects/alloc := objects/alloc objects/mappings objects/objects objects/ranges objects/granules objects/pages \
     base/nolibc base/pages base/heap base/limits

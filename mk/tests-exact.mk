@@ -16,7 +16,7 @@ $(filter-out $(SIM_STORES),$(SIM_TESTS)): $(BUILD)/tests/test_sim_%: \
 	$(call link_asan,-lcmocka)
 
 $(BUILD)/tests/test_sim_stamps $(BUILD)/tests/test_sim_level: $(BUILD)/obj/asan/sim/cache.o
-$(BUILD)/tests/test_sim_level $(BUILD)/tests/test_sim_prefetch: $(BUILD)/obj/asan/sim/recent.o
+$(BUILD)/tests/test_sim_level $(BUILD)/tests/test_sim_prefetch $(BUILD)/tests/test_sim_predict: $(BUILD)/obj/asan/sim/recent.o
 $(BUILD)/tests/test_sim_level: $(BUILD)/obj/asan/sim/level_ops.o
 $(BUILD)/tests/test_sim_core $(SIM_STORES): $(BUILD)/obj/asan/sim/units.o
 

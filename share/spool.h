@@ -228,7 +228,8 @@ struct spool_machine {
     // With SPOOL_F_PREFETCH (sim/prefetch.h).
     uint32_t stream_distance, stream_batch, stream_dense, stream_reach, stream_across;
     uint32_t pairs, next_line, regions;
-    uint32_t deep_returns;          // with SPOOL_F_PREDICTOR (sim/predict.h)
+    // With SPOOL_F_PREDICTOR (sim/predict.h). path_bits: of addresses and targets; 0: all.
+    uint32_t deep_returns, predict_large, indirect_large, path_bits;
     struct core_machine core;       // with SPOOL_F_CORE
     struct spool_sampling sampling; // so, too
 };

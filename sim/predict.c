@@ -40,8 +40,11 @@ static uint64_t rotated(uint64_t x, uint32_t n)
 
 static void push_path(struct sim_predict *p, uint64_t pc, uint64_t target)
 {
-    uint16_t step = (uint16_t)(pc >> 1 ^ (target >> 2 ^ target >> 9) * 0x9e5);
+    uint16_t step;
 
+    pc &= ~p->path_less;
+    target &= ~p->path_less;
+    step = (uint16_t)(pc >> 1 ^ (target >> 2 ^ target >> 9) * 0x9e5);
     for (uint32_t i = 1; i < SIM_ITTAGE_TABLES; i++) {
         uint32_t n = path_length[i];
         uint64_t old = p->path[(p->taken - n) % SIM_PATH];
@@ -64,7 +67,7 @@ static int8_t count(int8_t counter, bool up, int8_t least, int8_t most)
 
 uint32_t sim_tage_find(struct sim_predict *p, uint32_t hash, bool taken, struct sim_tage_places *at)
 {
-    uint32_t found = 0;
+    uint32_t found = 0, bits = SIM_TAGE_BITS + p->large;
 
 #pragma GCC unroll 8
     for (uint32_t i = 0; i < SIM_TAGE_TABLES; i++) {
@@ -72,7 +75,7 @@ uint32_t sim_tage_find(struct sim_predict *p, uint32_t hash, bool taken, struct 
 
         x ^= x >> 15;
         x *= SIM_TAGE_SECOND;
-        at->entry[i] = i * SIM_TAGE_ENTRIES + (x >> 21);
+        at->entry[i] = (i << bits) + (x >> (32 - bits));
         at->tag[i] = (x & 0xfff) | 0x1000;
         found |= (uint32_t)(p->table[at->entry[i]].tag == at->tag[i]) << i;
     }
@@ -112,7 +115,7 @@ static void forget_slowly(struct sim_predict *p)
 {
     if (++p->events % (1u << 18))
         return;
-    for (uint32_t i = 0; i < SIM_TAGE_TABLES * SIM_TAGE_ENTRIES; i++)
+    for (uint32_t i = 0; i < SIM_TAGE_TABLES * SIM_TAGE_ENTRIES << p->large; i++)
         p->table[i].useful >>= 1;
 }
 
@@ -232,7 +235,7 @@ static struct sim_ittage_entry *place(struct sim_predict *p, uint64_t pc, uint32
     struct sim_ittage_entry *e;
 
     x ^= x >> 29;
-    e = p->indirect[table][x % SIM_ITTAGE_SETS];
+    e = p->indirect[table][x % (SIM_ITTAGE_SETS << p->large_indirect)];
     *tag = ((uint32_t)(x >> 32) | 4) & ~SURE_BITS;
     for (uint32_t w = 0; w < SIM_ITTAGE_WAYS; w++)
         if ((e[w].tag & ~SURE_BITS) == *tag) {
@@ -241,6 +244,26 @@ static struct sim_ittage_entry *place(struct sim_predict *p, uint64_t pc, uint32
         }
     *has = false;
     return sure_of(&e[1]) < sure_of(&e[0]) ? &e[1] : &e[0];
+}
+
+// With path_less: whether the target is one of those that are known by all bits, and is now.
+static bool near(struct sim_predict *p, uint64_t pc, uint32_t target)
+{
+    uint64_t old, key = (p->near_path ^ pc) * UINT64_C(0xd6e8feb86659fd93) | 1;
+    uint32_t slot;
+    bool right;
+
+    if (!p->near.slots)
+        sim_recent_init_zeroed(&p->near, SIM_NEAR, p->near_storage);
+    slot = sim_recent_find(&p->near, key);
+    right = slot < SIM_NEAR && p->near_target[slot] == target;
+    if (slot < SIM_NEAR)
+        sim_recent_touch(&p->near, slot);
+    else
+        slot = sim_recent_put(&p->near, key, &old);
+    p->near_target[slot] = target;
+    p->near_path = p->near_path << 16 ^ (pc ^ target >> 2) * 0x9e5;
+    return right;
 }
 
 bool sim_predict_indirect(struct sim_predict *p, uint64_t pc, uint64_t target)
@@ -265,6 +288,8 @@ bool sim_predict_indirect(struct sim_predict *p, uint64_t pc, uint64_t target)
         else
             by->target = low;
     }
+    if (p->path_less && near(p, pc, low))
+        right = true;
     for (uint32_t i = next, n = 0; !right && i < SIM_ITTAGE_TABLES && n < 2; i++) {
         if (sure_of(e[i])) {
             e[i]->tag--;

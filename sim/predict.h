@@ -7,13 +7,15 @@
 // none.
 //
 // Conditional: a table of two-bit counters by address, and SIM_TAGE_TABLES tables of tagged entries
-// by address and the last 4, 8, ... 256 outcomes. The entry with the longest history that matches
-// predicts. A loop that was left after the same number of iterations three times is predicted to be
-// left so again.
+// by address and the last 4, 8, ... 256 outcomes; of 2048 entries each, or 2 or 4 times as many.
+// The entry with the longest history that matches predicts. A loop that was left after the same
+// number of iterations three times is predicted to be left so again.
 //
 // Indirect: tables by address and the last 0, 9 and 64 branches that were taken (of those that are
-// given here), of 2048 targets each. The lengths and sizes are those with which sequences of jumps
-// are predicted as often as by a Golden Cove core that was measured: docs/design/072.
+// given here), of 2048 targets each, or 2 or 4 times as many. A branch may be told from others by
+// the low bits of its address and its target alone, as some processors do. The lengths and sizes
+// are those with which sequences of jumps are predicted as often as by a Golden Cove core that was
+// measured: docs/design/072.
 //
 // Pure arithmetic, as cache.h. An all-zero state is the state at the start.
 #ifndef QUERN_SIM_PREDICT_H
@@ -23,16 +25,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIM_TAGE_TABLES    8u
-#define SIM_TAGE_ENTRIES   2048u
-#define SIM_TAGE_BASE      16384u
-#define SIM_TAGE_LOOPS     256u
-#define SIM_TAGE_HISTORY   512u
-#define SIM_ITTAGE_TABLES  3u
-#define SIM_ITTAGE_SETS    1024u
-#define SIM_ITTAGE_WAYS    2u
-#define SIM_PATH           64u
-#define SIM_RETURNS        32u
+#include "sim/recent.h"
+
+#define SIM_TAGE_TABLES   8u
+#define SIM_TAGE_ENTRIES  2048u
+#define SIM_TAGE_BITS     11u // of their number
+#define SIM_LARGE_MAX     2u  // tables of up to 1 << SIM_LARGE_MAX times as many entries
+#define SIM_TAGE_BASE     16384u
+#define SIM_TAGE_LOOPS    256u
+#define SIM_TAGE_HISTORY  512u
+#define SIM_ITTAGE_TABLES 3u
+#define SIM_ITTAGE_SETS   1024u
+#define SIM_ITTAGE_WAYS   2u
+#define SIM_PATH          64u
+#define SIM_NEAR          40u  // sequences that are known by whole addresses, with path_less
+#define SIM_NEAR_WORDS    114u // of sim_recent_bytes()
+#define SIM_RETURNS       32u
 
 struct sim_tage_entry {
     uint16_t tag;   // 0: empty
@@ -54,12 +62,13 @@ struct sim_ittage_entry {
 
 // The order of the first members is known to engine/count/tage.S.
 struct sim_predict {
-    struct sim_tage_entry table[SIM_TAGE_TABLES * SIM_TAGE_ENTRIES];
+    struct sim_tage_entry table[SIM_TAGE_TABLES * SIM_TAGE_ENTRIES << SIM_LARGE_MAX];
     uint32_t fold[SIM_TAGE_TABLES]; // of the history that the table sees
     // Outcomes, the newest at (time - 1) % SIM_TAGE_HISTORY; each twice, so that the latest ones
     // are in a row below time % SIM_TAGE_HISTORY in the second half.
     uint8_t history[2 * SIM_TAGE_HISTORY];
-    uint32_t time, events;
+    uint32_t time, large; // large: the tables have 1 << large times as many entries (the owner's)
+    uint32_t events;
     // Of the last SIM_PATH branches that were taken, each by 16 bits of its address and target, and
     // folded for each table of targets.
     uint16_t path[SIM_PATH];
@@ -68,10 +77,20 @@ struct sim_predict {
     int8_t other;               // whether new entries predict better than what they replace
     int8_t base[SIM_TAGE_BASE]; // -2 to 1: taken from 0 on
     struct sim_tage_loop loop[SIM_TAGE_LOOPS];
-    struct sim_ittage_entry indirect[SIM_ITTAGE_TABLES][SIM_ITTAGE_SETS][SIM_ITTAGE_WAYS];
+    struct sim_ittage_entry indirect[SIM_ITTAGE_TABLES][SIM_ITTAGE_SETS << SIM_LARGE_MAX]
+                                    [SIM_ITTAGE_WAYS];
     uint64_t returns[SIM_RETURNS];
     uint32_t depth, kept; // kept: of the last calls, those that have not returned
-    bool deep_returns;    // set by the owner: other returns are predicted as indirect jumps
+    // Set by the owner.
+    bool deep_returns; // other returns are predicted as indirect jumps
+    uint32_t large_indirect;
+    uint64_t path_less; // bits of addresses and targets that the path does not have
+    // With path_less: of the last SIM_NEAR jumps, by their address and the last four that were
+    // taken, with all bits, the targets.
+    struct sim_recent near;
+    uint64_t near_storage[SIM_NEAR_WORDS];
+    uint32_t near_target[SIM_NEAR];
+    uint64_t near_path;
 };
 
 // Outcomes that each table sees: about twice as many as the one before. They are folded: xored in

@@ -17,6 +17,7 @@
 
 #include "cli/base/util.h"
 #include "machine/machine.h"
+#include "sim/predict.h"
 
 // The text area during its construction.
 struct text {
@@ -102,6 +103,16 @@ static struct spool_geometry pages_of(const struct machine_tlb *t)
     return (struct spool_geometry){ t->entries * 4096, t->ways, 4096 };
 }
 
+// 2048 entries of a table, or 0: 0; twice as many: 1; and so on (machine_check.c).
+static uint32_t times_usual(uint32_t entries)
+{
+    uint32_t large = 0;
+
+    while (entries > SIM_TAGE_ENTRIES << large)
+        large++;
+    return large;
+}
+
 // After run_levels_set(): its L2 can be simulated.
 static void put_machine(struct text *t, const struct machine *m, const struct spool_sampling *s)
 {
@@ -126,7 +137,10 @@ static void put_machine(struct text *t, const struct machine *m, const struct sp
     to->next_line = m->prefetch.next;
     to->stream_across = m->prefetch.across;
     to->regions = m->prefetch.regions;
-    to->deep_returns = m->deep_returns;
+    to->deep_returns = m->predict.deep_returns;
+    to->predict_large = times_usual(m->predict.entries);
+    to->indirect_large = times_usual(m->predict.indirect);
+    to->path_bits = m->predict.path_bits;
     if (t->h->flags & SPOOL_F_CORE) {
         to->core = m->core;
         to->sampling = *s;

@@ -213,6 +213,16 @@ void caches_restore_clock(struct thread *t)
     orders_forget(t);
 }
 
+static void predict_set(struct sim_predict *p)
+{
+    const struct spool_machine *m = &spool->machine;
+
+    p->deep_returns = m->deep_returns != 0;
+    p->large = m->predict_large;
+    p->large_indirect = m->indirect_large;
+    p->path_less = m->path_bits ? ~0ul << m->path_bits : 0;
+}
+
 int caches_thread_init(struct thread *t)
 {
     struct sim_state *s = t->sim;
@@ -236,7 +246,7 @@ int caches_thread_init(struct thread *t)
             caches_forget(t);
     }
     if (tb_config.predictor)
-        s->predict->deep_returns = spool->machine.deep_returns != 0;
+        predict_set(s->predict);
     ll_thread_init(t);
     levels_thread_init(t);
     cores_thread_init(t);

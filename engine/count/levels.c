@@ -7,7 +7,6 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/count/levels_priv.h"
-#include "engine/count/vectorlevels.h"
 #include "engine/thread/threads.h"
 
 _Static_assert((int)SPOOL_LRU == (int)SIM_LRU && (int)SPOOL_PLRU == (int)SIM_PLRU &&

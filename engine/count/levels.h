@@ -12,6 +12,8 @@
 
 #include "engine/thread/thread.h"
 
+#define LEVELS_PENDING 65536u // references that may wait in a thread's pieces (ll.c)
+
 // Whether the run has such levels. False before levels_init().
 bool levels_are_on(void);
 

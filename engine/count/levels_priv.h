@@ -6,11 +6,11 @@
 #define QUERN_ENGINE_LEVELS_PRIV_H
 
 #include "engine/callgraph/calls.h"
-#include "engine/count/insnids.h"
 #include "engine/count/levels.h"
 #include "engine/count/vector.h"
 #include "engine/objects/objects.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 #include "sim/core.h"
 #include "sim/level.h"

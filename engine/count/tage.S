@@ -8,8 +8,6 @@
     .balign 32
 numbers: // in the hash
     .long 0 << 5, 1 << 5, 2 << 5, 3 << 5, 4 << 5, 5 << 5, 6 << 5, 7 << 5
-first: // of each table
-    .long 0, 2048, 4096, 6144, 8192, 10240, 12288, 14336
 leaves: // where the outcome that leaves a table's history is in its fold: length % SIM_TAGE_FOLD
     .long 4, 8, 14, 2, 20, 10, 8, 14
 multiply_1:
@@ -53,8 +51,16 @@ tage_find: // rdi: the state; esi: hash; edx: the outcome, 0 or 1; rcx: places
     vpand ymm3, ymm3, ymm1
     vpbroadcastd ymm2, [rip + tag_used]
     vpor ymm3, ymm3, ymm2
-    vpsrld ymm1, ymm1, 21
-    vpaddd ymm1, ymm1, [rip + first]
+    mov eax, [rdi + TAGE_LARGE]
+    mov r8d, 21
+    sub r8d, eax
+    add eax, 6
+    vmovd xmm2, r8d
+    vpsrld ymm1, ymm1, xmm2
+    vmovd xmm2, eax
+    vmovdqa ymm4, [rip + numbers] // of tables by 32: by how many entries a table has
+    vpslld ymm2, ymm4, xmm2
+    vpaddd ymm1, ymm1, ymm2
     vmovdqu ymmword ptr [rcx], ymm1
     vmovdqu ymmword ptr [rcx + 32], ymm3
     // One after the other: gathers take longer on many processors.

@@ -20,7 +20,6 @@ vectorlevels_one *vectorlevels_for(const struct thread *t);
 bool vectorlevels_ask_first(const struct thread *t);
 // Where the rest of what is asked of them is kept, LEVELS_PENDING words of the thread's; NULL: no
 // regions are asked.
-#define LEVELS_PENDING 65536u
 u32 *vectorlevels_regions(const struct thread *t);
 u32 vectorlevels_ask(const struct thread *t, u64 addr, u32 size, u32 counter, u32 *regions);
 

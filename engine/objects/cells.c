@@ -9,8 +9,8 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/count/insnids.h"
 #include "engine/objects/ranges.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 
 #define INDEX          0x200000u // twice as many as cells: at most

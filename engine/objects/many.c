@@ -9,7 +9,6 @@
 #include "engine/objects/many.h"
 
 #include "engine/callgraph/frames.h"
-#include "engine/count/insnids.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/granules.h"
@@ -19,6 +18,7 @@
 #include "engine/objects/objtable.h"
 #include "engine/objects/pages.h"
 #include "engine/objects/walks.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 
 #define MISSES 16u // that are counted in steps

@@ -6,10 +6,10 @@
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/frames.h"
-#include "engine/count/insnids.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 
 #define INDEX           0x80000u  // twice as many as objects

@@ -13,10 +13,10 @@
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
-#include "engine/count/insnids.h"
 #include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 
 #define INDEX   0x20000u // twice as many as shares

@@ -6,8 +6,8 @@
 #include "engine/objects/walks.h"
 
 #include "engine/base/heap.h"
-#include "engine/count/insnids.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 
 #define OTHERS 0x40000u
 #define WAYS   8u

@@ -9,8 +9,8 @@
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/contexts.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/count/insnids.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/pointers.h"
 

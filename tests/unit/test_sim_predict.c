@@ -291,6 +291,69 @@ static void test_deep_returns(void **state)
     }
 }
 
+// Mispredictions, in thousandths, of the last of three rounds of `period` outcomes drawn at random.
+static unsigned drawn(uint32_t period, uint32_t large)
+{
+    unsigned missed = 0;
+
+    memset(p, 0, sizeof(*p));
+    p->large = large;
+    for (int round = 0; round < 3; round++) {
+        uint64_t s = 7;
+
+        for (uint32_t i = 0; i < period; i++)
+            missed += sim_predict_cond(p, 0x1000, next_random(&s) >> 8 & 1) && round == 2;
+    }
+    return missed * 1000 / period;
+}
+
+// Of 8 tables of 2048 entries a period of 2,000 takes an eighth, one of 40,000 is more than all
+// have. Four times as many have 65,536.
+static void test_large(void **state)
+{
+    (void)state;
+    assert_in_range(drawn(2000, 0), 0, 20);
+    assert_in_range(drawn(40000, 0), 300, 500);
+    assert_in_range(drawn(40000, 2), 0, 150);
+    assert_true(drawn(20000, 1) < drawn(20000, 0));
+}
+
+// Mispredictions, in thousandths, of the last of ten rounds of n jumps, each to the next in an
+// order
+// that is drawn, at places `apart` bytes apart.
+static unsigned sequence(uint32_t n, uint64_t apart)
+{
+    static uint32_t order[4096];
+    unsigned missed = 0;
+    uint64_t s = 3;
+
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    for (uint32_t i = n - 1; i > 0; i--) {
+        uint32_t k = next_random(&s) % (i + 1), was = order[i];
+
+        order[i] = order[k];
+        order[k] = was;
+    }
+    memset(p, 0, sizeof(*p));
+    p->large_indirect = 1;
+    p->path_less = ~UINT64_C(63);
+    for (int round = 0; round < 10; round++)
+        for (uint32_t i = 0; i < n; i++)
+            missed += sim_predict_indirect(p, 0x1000, 0x400000 + order[i] * apart) && round == 9;
+    return missed * 1000 / n;
+}
+
+// By their low six bits places 256 bytes apart are all the same: a sequence of jumps from one place
+// is not known, but for one as short as the table that has all bits. By odd ones it is.
+static void test_path_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(sequence(32, 256), 0);
+    assert_in_range(sequence(512, 256), 900, 1000);
+    assert_in_range(sequence(512, 257), 0, 5);
+}
+
 // The folded histories are those of the history, after a million outcomes.
 static void test_folds(void **state)
 {
@@ -324,6 +387,8 @@ int main(void)
         cmocka_unit_test_setup(test_many_targets, setup),
         cmocka_unit_test_setup(test_returns, setup),
         cmocka_unit_test_setup(test_deep_returns, setup),
+        cmocka_unit_test_setup(test_large, setup),
+        cmocka_unit_test_setup(test_path_bits, setup),
         cmocka_unit_test_setup(test_folds, setup),
     };
 

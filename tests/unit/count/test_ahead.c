@@ -29,9 +29,9 @@
 #include "sim/cache.h"
 #include "tests/unit/count/cores_none.h"
 #include "tests/unit/count/curve_none.h"
-#include "tests/unit/count/insnids_none.h"
 #include "tests/unit/count/reftrace_none.h"
 #include "tests/unit/objects/objects_none.h"
+#include "tests/unit/spool/insnids_none.h"
 
 #define COUNTERS 64u
 #define OPS      3000u

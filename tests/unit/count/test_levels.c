@@ -21,8 +21,8 @@
 #include "engine/thread/threads.h"
 #include "sim/core.h"
 #include "sim/level.h"
-#include "tests/unit/count/insnids_none.h"
 #include "tests/unit/objects/objects_none.h"
+#include "tests/unit/spool/insnids_none.h"
 
 struct tb_config tb_config;
 static struct spool_header header;

@@ -28,8 +28,8 @@
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
 #include "tests/unit/count/curve_none.h"
-#include "tests/unit/count/insnids_none.h"
 #include "tests/unit/objects/objects_none.h"
+#include "tests/unit/spool/insnids_none.h"
 #include "tests/unit/thread/waiter.h"
 
 #define PIECE    4096u

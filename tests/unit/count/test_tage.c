@@ -22,15 +22,16 @@ static bool predicted(struct sim_predict *p, uint64_t pc, bool taken)
     return sim_predict_learn(p, pc, taken, &at, found);
 }
 
-// 40 branches, each with a pattern of its own or random; the histories wrap around many times.
-static void test_same(void **state)
+// 40 branches, each with a pattern of its own or random; the histories wrap around many times. With
+// tables of each size.
+static void same(uint32_t large)
 {
     uint64_t seed = 1;
     uint32_t wrong = 0;
 
-    (void)state;
-    if (!__builtin_cpu_supports("avx2"))
-        skip();
+    memset(&by_c, 0, sizeof(by_c));
+    memset(&by_vectors, 0, sizeof(by_vectors));
+    by_c.large = by_vectors.large = large;
     for (uint32_t n = 0; n < 200000; n++) {
         uint64_t which, pc;
         bool taken;
@@ -51,6 +52,15 @@ static void test_same(void **state)
         assert_memory_equal(by_c.fold, by_vectors.fold, sizeof(by_c.fold));
     }
     assert_memory_equal(&by_c, &by_vectors, sizeof(by_c));
+}
+
+static void test_same(void **state)
+{
+    (void)state;
+    if (!__builtin_cpu_supports("avx2"))
+        skip();
+    for (uint32_t large = 0; large <= SIM_LARGE_MAX; large++)
+        same(large);
 }
 
 int main(void)

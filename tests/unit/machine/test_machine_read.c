@@ -277,6 +277,12 @@ static const struct {
       "[prefetch]: across is 1 to 32 lines; 0: streams end with their page" },
     { TWO LL2 L2 "[prefetch]\ndistance = 1\nbatch = 1\npairs = maybe\n", 27, 9,
       "pairs = maybe: must be no or yes" },
+    { TWO LL2 "[branch]\npredictor = tage\nentries = 3000\n", 19, 1,
+      "[branch]: entries and indirect are 2048, 4096 or 8192" },
+    { TWO LL2 "[branch]\npredictor = tage\nindirect = 1024\n", 19, 1,
+      "[branch]: entries and indirect are 2048, 4096 or 8192" },
+    { TWO LL2 "[branch]\npredictor = tage\npath_bits = 64\n", 19, 1,
+      "[branch]: path_bits is 1 to 63; 0: all" },
     { TWO LL2 "[branch]\npredictor = perceptron\n", 20, 13,
       "predictor = perceptron: must be cachegrind or tage" },
 };

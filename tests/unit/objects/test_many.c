@@ -14,7 +14,6 @@
 
 #include "engine/base/layout.h"
 #include "engine/callgraph/frames.h"
-#include "engine/count/insnids.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/granules.h"
@@ -26,6 +25,7 @@
 #include "engine/objects/pages.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 
 #define REFS     200000u

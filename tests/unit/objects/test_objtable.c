@@ -12,12 +12,12 @@
 
 #include "engine/base/layout.h"
 #include "engine/callgraph/frames.h"
-#include "engine/count/insnids.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 
 static struct spool_header header;

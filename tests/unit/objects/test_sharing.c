@@ -13,13 +13,13 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/layout.h"
-#include "engine/count/insnids.h"
 #include "engine/count/vector.h"
 #include "engine/objects/found.h"
 #include "engine/objects/objtable.h"
 #include "engine/objects/sharing.h"
 #include "engine/objects/walks.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 
 static struct spool_header header;

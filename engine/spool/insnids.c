@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Instructions by their counters (insnids.h).
-#include "engine/count/insnids.h"
+#include "engine/spool/insnids.h"
 
 #include "engine/base/heap.h"
 #include "share/spool.h"

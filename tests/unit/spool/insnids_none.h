@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// For tests of what asks engine/count/insnids.h: each counter is of an instruction of its own.
+// For tests of what asks engine/spool/insnids.h: each counter is of an instruction of its own.
 #ifndef QUERN_TESTS_INSNIDS_NONE_H
 #define QUERN_TESTS_INSNIDS_NONE_H
 
-#include "engine/count/insnids.h"
+#include "engine/spool/insnids.h"
 
 void insnids_init(void) {}
 

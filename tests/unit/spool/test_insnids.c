@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/count/insnids.c: instructions by the first of their counters.
+// engine/spool/insnids.c: instructions by the first of their counters.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/count/insnids.h"
+#include "engine/spool/insnids.h"
 #include "share/spool.h"
 
 static void test_before(void **state)
