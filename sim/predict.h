@@ -39,7 +39,7 @@
 #define SIM_ITTAGE_WAYS   2u
 #define SIM_PATH          64u
 #define SIM_NEAR          40u  // sequences that are known by whole addresses, with path_less
-#define SIM_NEAR_WORDS    114u // of sim_recent_bytes()
+#define SIM_NEAR_WORDS    210u // of sim_recent_bytes()
 #define SIM_RETURNS       32u
 
 struct sim_tage_entry {

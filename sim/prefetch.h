@@ -26,7 +26,7 @@
 #include "sim/recent.h"
 #include "sim/regions.h"
 
-#define SIM_PAGES_WORDS 82u // of sim_recent_bytes()
+#define SIM_PAGES_WORDS 130u // of sim_recent_bytes()
 #define SIM_BATCH_MAX   8u
 #define SIM_ACROSS_MAX  32u
 #define SIM_AHEAD_MAX   (SIM_BATCH_MAX + 2 + SIM_REGION_LINES - 1) // lines that a reference names
@@ -51,47 +51,62 @@ struct sim_prefetch {
     struct sim_regions regions;
 };
 
-// A stream of the page before, in its direction, has named lines of this one, of which `at` is one
-// that it has come to: it goes on.
-static inline bool sim_stream_goes_on(const struct sim_prefetch *p, uint64_t page, int8_t at,
-                                      int8_t direction, struct sim_stream *to)
+// The last line that a stream of the page before, in this direction, has named of this one, if
+// `at` is one of these; else -1.
+static inline int sim_stream_goes_on(const struct sim_prefetch *p, uint64_t page, int at,
+                                     int direction)
 {
     uint32_t slot = sim_recent_find(&p->pages, page - (uint64_t)(int64_t)direction + 1);
     const struct sim_stream *from = &p->stream[slot % SIM_PAGES];
     int ahead = from->ahead - direction * (int)SIM_PAGE_LINES;
 
     if (slot >= SIM_PAGES || from->direction != direction || (ahead - at) * direction < 0 ||
-        (direction > 0 ? ahead < 0 : ahead >= (int)SIM_PAGE_LINES))
-        return false;
-    *to = (struct sim_stream){ .last = (int8_t)(at - direction),
-                               .ahead = (int8_t)ahead,
-                               .direction = direction,
-                               .steps = SIM_STREAM_STEPS };
-    return true;
+        ahead < 0 || ahead >= (int)SIM_PAGE_LINES)
+        return -1;
+    return ahead;
+}
+
+// A page begins. Member by member: a word of bytes that have just been stored waits for the host.
+static inline uint32_t sim_page_begin(struct sim_prefetch *p, uint64_t page, int at)
+{
+    int direction = 0, ahead = -1;
+    struct sim_stream *s;
+    uint64_t old;
+    uint32_t slot;
+
+    if ((uint32_t)at < p->across)
+        direction = 1;
+    else if ((uint32_t)at + p->across >= SIM_PAGE_LINES)
+        direction = -1;
+    if (direction)
+        ahead = sim_stream_goes_on(p, page, at, direction);
+    if (ahead < 0)
+        direction = 0;
+    slot = sim_recent_put(&p->pages, page + 1, &old);
+    s = &p->stream[slot];
+    s->last = (int8_t)(at - direction);
+    s->ahead = (int8_t)(direction ? ahead : 0);
+    s->direction = (int8_t)direction;
+    s->steps = direction ? SIM_STREAM_STEPS : 0;
+    s->all = 0;
+    if (p->has_regions)
+        sim_regions_begin(&p->regions, slot);
+    return slot;
 }
 
 // The slot of a page, which may get that of the page that has been unused for longest: then it
 // begins, and so does its stream.
-static inline uint32_t sim_page_slot(struct sim_prefetch *p, uint64_t page, int8_t at, bool *begins)
+static inline uint32_t sim_page_slot(struct sim_prefetch *p, uint64_t page, int at, bool *begins)
 {
-    struct sim_stream s = { .last = at };
-    uint64_t old;
     uint32_t slot;
 
     if (!p->pages.slots)
         sim_recent_init_zeroed(&p->pages, SIM_PAGES, p->storage);
     slot = sim_recent_find(&p->pages, page + 1);
     *begins = slot >= SIM_PAGES;
-    if (!*begins) {
-        sim_recent_touch(&p->pages, slot);
-        return slot;
-    }
-    if (p->across && !sim_stream_goes_on(p, page, at, 1, &s))
-        sim_stream_goes_on(p, page, at, -1, &s);
-    slot = sim_recent_put(&p->pages, page + 1, &old);
-    p->stream[slot] = s;
-    if (p->has_regions)
-        sim_regions_begin(&p->regions, slot);
+    if (*begins)
+        return sim_page_begin(p, page, at);
+    sim_recent_touch(&p->pages, slot);
     return slot;
 }
 

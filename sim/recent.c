@@ -8,7 +8,7 @@ static uint32_t bits_of(uint32_t slots)
 {
     uint32_t bits = 2;
 
-    while ((1u << bits) < 2 * slots)
+    while ((1u << bits) < 8 * slots)
         bits++;
     return bits;
 }

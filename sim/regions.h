@@ -29,41 +29,56 @@
 #define SIM_REGION_LINES  (SIM_REGION_BELOW + 1 + SIM_REGION_ABOVE)
 #define SIM_REGION_LIKELY 3u
 #define SIM_REGION_CODES  128u // instructions
-#define SIM_REGION_WORDS  322u // of sim_recent_bytes()
+#define SIM_REGION_WORDS  514u // of sim_recent_bytes()
 
 struct sim_page_regions {
     uint64_t touched; // lines of the page, a bit each
+    uint64_t covered; // those that are in its regions
     uint8_t n;        // regions so far: up to SIM_PAGE_REGIONS, then as much and its remainder
     uint8_t at[SIM_PAGE_REGIONS];
+    uint8_t slot[SIM_PAGE_REGIONS];    // where the instruction was then
     uint32_t code[SIM_PAGE_REGIONS];   // plus one
     uint64_t before[SIM_PAGE_REGIONS]; // what had been touched then, with the first line
+};
+
+// The counters of an instruction, a bit of each in a word, the lowest first: bit k is of the line k
+// behind the region's beginning.
+struct sim_region_seen {
+    uint16_t bit[3];
 };
 
 struct sim_regions {
     struct sim_recent codes; // plus one; the first region of all prepares it
     uint64_t storage[SIM_REGION_WORDS];
-    uint8_t seen[SIM_REGION_CODES][SIM_REGION_LINES]; // by slot
+    struct sim_region_seen seen[SIM_REGION_CODES]; // by slot
     struct sim_page_regions page[SIM_PAGES];
 };
+
+// The bits of a page's lines that are in the region of line `at`, from its beginning on.
+static inline uint32_t sim_region_of(uint64_t lines, uint32_t at)
+{
+    uint64_t of = at >= SIM_REGION_BELOW ? lines >> (at - SIM_REGION_BELOW)
+                                         : lines << (SIM_REGION_BELOW - at);
+
+    return (uint32_t)of & ((1u << SIM_REGION_LINES) - 1);
+}
 
 static inline void sim_region_forget(struct sim_regions *r, const struct sim_page_regions *p,
                                      uint32_t i)
 {
-    uint64_t touched = p->touched & ~p->before[i];
-    uint32_t slot = sim_recent_find(&r->codes, p->code[i]);
-    uint32_t line = p->at[i] - SIM_REGION_BELOW; // below the page: above all lines
-    uint8_t *seen = r->seen[slot % SIM_REGION_CODES];
+    uint32_t up = sim_region_of(p->touched & ~p->before[i], p->at[i]);
+    uint32_t down = sim_region_of(~UINT64_C(0), p->at[i]) & ~up & ~(1u << SIM_REGION_BELOW);
+    uint16_t *bit = r->seen[p->slot[i]].bit;
+    uint32_t zero = bit[0], one = bit[1], two = bit[2], carry;
 
-    if (slot >= SIM_REGION_CODES)
+    if (r->codes.slot[p->slot[i] + 1].key != p->code[i])
         return;
-    for (uint32_t k = 0; k < SIM_REGION_LINES; k++, line++) {
-        if (line >= SIM_PAGE_LINES || line == p->at[i])
-            continue;
-        if (touched >> line & 1)
-            seen[k] += seen[k] < 7;
-        else
-            seen[k] -= seen[k] > 0;
-    }
+    up &= ~(zero & one & two) & ~(1u << SIM_REGION_BELOW);
+    down &= zero | one | two;
+    carry = (zero & up) | (~zero & down);
+    bit[0] = (uint16_t)(zero ^ (up | down));
+    bit[1] = (uint16_t)(one ^ carry);
+    bit[2] = (uint16_t)(two ^ (carry & ((one & up) | (~one & down))));
 }
 
 // Another page has this slot from here on.
@@ -74,30 +89,40 @@ static inline void sim_regions_begin(struct sim_regions *r, uint32_t slot)
     for (uint32_t i = 0; i < p->n && i < SIM_PAGE_REGIONS; i++)
         sim_region_forget(r, p, i);
     p->n = 0;
-    p->touched = 0;
+    p->touched = p->covered = 0;
 }
 
 // The lines that are likely where this instruction begins a region at line `at` of a page: bit k is
-// line at + k - SIM_REGION_BELOW.
-static inline uint32_t sim_region_likely(struct sim_regions *r, uint32_t at, uint32_t code)
+// line at + k - SIM_REGION_BELOW. *slot: the instruction's.
+static inline uint32_t sim_region_likely(struct sim_regions *r, uint32_t at, uint32_t code,
+                                         uint8_t *slot)
 {
-    uint32_t slot, line = at - SIM_REGION_BELOW, likely = 0;
+    const uint16_t *bit;
     uint64_t old;
+    uint32_t of;
 
     if (!r->codes.slots)
         sim_recent_init_zeroed(&r->codes, SIM_REGION_CODES, r->storage);
-    slot = sim_recent_find(&r->codes, code);
-    if (slot >= SIM_REGION_CODES) {
-        slot = sim_recent_put(&r->codes, code, &old);
-        for (uint32_t k = 0; k < SIM_REGION_LINES; k++)
-            r->seen[slot][k] = 0;
-        return 0;
+    of = sim_recent_find(&r->codes, code);
+    if (of >= SIM_REGION_CODES) {
+        of = sim_recent_put(&r->codes, code, &old);
+        r->seen[of] = (struct sim_region_seen){ { 0 } };
+    } else {
+        sim_recent_touch(&r->codes, of);
     }
-    sim_recent_touch(&r->codes, slot);
-    for (uint32_t k = 0; k < SIM_REGION_LINES; k++, line++)
-        if (line < SIM_PAGE_LINES && r->seen[slot][k] >= SIM_REGION_LIKELY)
-            likely |= 1u << k;
-    return likely;
+    *slot = (uint8_t)of;
+    bit = r->seen[of].bit;
+    _Static_assert(SIM_REGION_LIKELY == 3, "one and zero, or two");
+    return (bit[2] | (bit[1] & bit[0])) & sim_region_of(~UINT64_C(0), at);
+}
+
+// The lines of a page that are in the region of line `at`, a bit each.
+static inline uint64_t sim_region_lines(uint32_t at)
+{
+    const uint64_t lines = (UINT64_C(1) << SIM_REGION_LINES) - 1;
+
+    return at >= SIM_REGION_BELOW ? lines << (at - SIM_REGION_BELOW)
+                                  : lines >> (SIM_REGION_BELOW - at);
 }
 
 // A reference to line `at` of the page in this slot, by the instruction whose number is `code`, up
@@ -109,20 +134,22 @@ static inline uint32_t sim_regions_refer(struct sim_regions *r, uint32_t slot, u
     struct sim_page_regions *p = &r->page[slot];
     uint32_t i;
 
-    for (i = 0; i < p->n && i < SIM_PAGE_REGIONS; i++)
-        if (at - p->at[i] + SIM_REGION_BELOW < SIM_REGION_LINES) {
-            p->touched |= UINT64_C(1) << at;
-            return 0;
-        }
-    i = p->n % SIM_PAGE_REGIONS;
-    if (p->n >= SIM_PAGE_REGIONS)
-        sim_region_forget(r, p, i);
-    p->n = (uint8_t)(p->n < 2 * SIM_PAGE_REGIONS - 1 ? p->n + 1u : SIM_PAGE_REGIONS);
     p->touched |= UINT64_C(1) << at;
+    if (p->covered >> at & 1)
+        return 0;
+    i = p->n % SIM_PAGE_REGIONS;
+    if (p->n >= SIM_PAGE_REGIONS) {
+        sim_region_forget(r, p, i);
+        p->covered = 0;
+        for (uint32_t k = 0; k < SIM_PAGE_REGIONS; k++)
+            p->covered |= k != i ? sim_region_lines(p->at[k]) : 0;
+    }
+    p->covered |= sim_region_lines(at);
+    p->n = (uint8_t)(p->n < 2 * SIM_PAGE_REGIONS - 1 ? p->n + 1u : SIM_PAGE_REGIONS);
     p->before[i] = p->touched;
     p->at[i] = (uint8_t)at;
     p->code[i] = code + 1;
-    return sim_region_likely(r, at, code + 1);
+    return sim_region_likely(r, at, code + 1, &p->slot[i]);
 }
 
 #endif
