@@ -109,6 +109,7 @@ static void own_init(struct levels *own)
 {
     prefetch_init(&own->prefetch);
     own->given = own->done = 0;
+    own->take = own->drop = NULL;
     own->page[0] = own->page[1] = 0;
     own->timed_page[0] = own->timed_page[1] = own->timed_last = 0;
 }
@@ -258,9 +259,15 @@ void levels_finish(struct thread *t)
 
     if (!own)
         return;
-    if (own->given - own->done <= LEVELS_WAITING)
+    if (own->given != own->done && own->given - own->done <= LEVELS_WAITING)
         levels_ll_oldest(t, own, own->given - own->done, any);
     own->done = own->given;
+}
+
+void levels_apart(struct thread *t, void (*take)(void), void (*drop)(void))
+{
+    t->levels->take = take;
+    t->levels->drop = drop;
 }
 
 void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter)

@@ -56,6 +56,9 @@ void levels_ref(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter);
 // later, by levels_finish() at the latest. Only if levels_can_wait(): not where misses are counted
 // by object, or without an L2. @signal-safe
 bool levels_can_wait(void);
+// Until levels_apart(t, NULL, NULL): LL does its part between these two calls, and all else of t's
+// references is simulated beside those of other threads. With levels_ref_later() alone.
+void levels_apart(struct thread *t, void (*take)(void), void (*drop)(void));
 typedef void levels_one(struct thread *t, u64 addr, u32 size, bool fetch, u32 counter);
 levels_one levels_ref_later;
 void levels_finish(struct thread *t);

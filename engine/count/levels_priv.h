@@ -53,6 +53,7 @@ struct levels {
     struct ll_task task[LEVELS_WAITING];
     u32 given, done;
     bool missed;
+    void (*take)(void), (*drop)(void); // levels_apart()
     struct levels_found found;
     // Another DTLB, for levels_translation(); the last two different pages that it was asked for,
     // plus one, the latest first; and the one of these that it holds as used last.
@@ -205,8 +206,12 @@ LEVELS_INLINE bool levels_ll_do(struct thread *t, struct levels *own, const stru
 LEVELS_INLINE void levels_ll_oldest(struct thread *t, struct levels *own, u32 n,
                                     struct levels_shapes v)
 {
+    if (own->take)
+        own->take();
     for (u32 i = 0; i < n; i++, own->done++)
         levels_ll_do(t, own, &own->task[own->done % LEVELS_WAITING], v);
+    if (own->drop)
+        own->drop();
 }
 
 // now: returns whether the line is missing; else false.

@@ -413,8 +413,11 @@ static void append(struct thread *t, u64 addr, u32 size, u32 counter)
 // One lock for all sets: a replaced line goes to any set.
 static void levels_alone(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    if (ll.shared)
+    if (ll.shared) {
+        if (t->levels) // it may have been killed
+            levels_apart(t, NULL, NULL);
         lock_take(&stripe[0].lock);
+    }
     levels_ref(t, addr, size & ~LL_FETCH, (size & LL_FETCH) != 0, counter);
     if (ll.shared)
         lock_drop(&stripe[0].lock);
@@ -489,7 +492,7 @@ static void simulate_known_levels(struct thread *t, struct ll_pending *w, struct
     }
 }
 
-// @holds(the first stripe's lock)
+// @holds(the first stripe's lock, or levels_apart())
 static void simulate_levels(struct thread *t, struct ll_pending *w, struct ll_pending *end)
 {
     levels_one *one = levels_can_wait() ? levels_ref_later : levels_ref;
@@ -648,12 +651,37 @@ static void hand_over(struct thread *t, struct queue *q)
     __atomic_store_n(&q->given, q->given + 1, __ATOMIC_SEQ_CST);
 }
 
+static void drop_lock(void)
+{
+    lock_drop(&stripe[0].lock);
+}
+
+// Whether the batch of one of several threads needs the lock for LL alone: its L2 is its own.
+static bool is_apart(const struct thread *t)
+{
+    return ll.shared && !queue_of(t)->on && levels_can_wait() &&
+           !(spool->flags & SPOOL_F_SERIALIZE);
+}
+
+// The same of a batch that is apart.
+static void drain_apart(struct thread *t)
+{
+    levels_apart(t, take_lock, drop_lock);
+    simulate_levels(t, begin_of(t), (struct ll_pending *)t->ll);
+    levels_apart(t, NULL, NULL);
+    t->ll = (u64)begin_of(t);
+}
+
 void ll_drain_batch(struct thread *t)
 {
     struct queue *q = queue_of(t);
 
     if (!has_batch(t))
         return;
+    if (is_apart(t)) {
+        drain_apart(t);
+        return;
+    }
     take_lock();
     if (q->on) {
         if (t->ll - (u64)begin_of(t) >= PIECE_BYTES)

@@ -298,8 +298,21 @@ static void by_vectors(struct thread *t, struct made *m, bool ask)
     levels_finish(t);
 }
 
+static u32 taken, held;
+
+static void take(void)
+{
+    assert_int_equal(held++, 0);
+    taken++;
+}
+
+static void drop(void)
+{
+    assert_int_equal(--held, 0);
+}
+
 // What is known of processors' levels at compile time, and searches by AVX2, change no count, nor
-// does it to ask TLBs and streams beforehand: each kind of levels that vectorlevels.c knows,
+// does it to ask TLBs and streams beforehand, or to have LL do its part alone under the lock: each kind of levels that vectorlevels.c knows,
 // 300,000 references by one thread, and by two in turn.
 static void test_by_vectors(void **state)
 {
@@ -351,9 +364,9 @@ static void test_by_vectors(void **state)
     (void)state;
     if (!__builtin_cpu_supports("avx2"))
         skip();
-    for (u32 n = 0; n < 6 * sizeof(kinds) / sizeof(*kinds); n++) {
+    for (u32 n = 0; n < 8 * sizeof(kinds) / sizeof(*kinds); n++) {
         static u64 first[10];
-        u32 kind = n / 6, threads = n / 3 % 2 + 1, way = n % 3;
+        u32 kind = n / 8, threads = n / 4 % 2 + 1, way = n % 4;
         u64 s = 99;
 
         tb_config.vectors = way ? 32 : 0;
@@ -364,13 +377,23 @@ static void test_by_vectors(void **state)
 
             for (u32 k = 0; k < AT_ONCE; k++)
                 m[k] = made_of(i + k, &s);
+            if (way == 3)
+                levels_apart(t, take, drop);
             if (way)
-                by_vectors(t, m, way == 2);
+                by_vectors(t, m, way >= 2);
             else
                 at_once(t, m);
+            levels_apart(t, NULL, NULL);
+            assert_int_equal(held, 0);
         }
         if (!way)
             memcpy(first, counted, sizeof(first));
+        // LL does at least half of what may wait at a time, or the rest of a batch
+        if (way == 3)
+            assert_in_range(taken, 300000 / AT_ONCE, 300000 / AT_ONCE + 20 * 300000 / 32);
+        else
+            assert_int_equal(taken, 0);
+        taken = 0;
         assert_int_equal(counted[2], 300000);
         assert_in_range(counted[3], 100000, 299999);
         assert_in_range(counted[4], 10000, counted[3] - 1);
