@@ -312,8 +312,9 @@ static void drop(void)
 }
 
 // What is known of processors' levels at compile time, and searches by AVX2, change no count, nor
-// does it to ask TLBs and streams beforehand, or to have LL do its part alone under the lock: each kind of levels that vectorlevels.c knows,
-// 300,000 references by one thread, and by two in turn.
+// does it to ask TLBs, streams and regions beforehand, or to have LL do its part alone under the
+// lock: each kind of levels that vectorlevels.c knows, 300,000 references by one thread, and by two
+// in turn.
 static void test_by_vectors(void **state)
 {
     const struct spool_geometry l8 = { 512 << 10, 8, 64 }, l16 = { 1 << 20, 16, 64 };
