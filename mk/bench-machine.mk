@@ -58,7 +58,21 @@ bench-machine-micro: all $(BENCH_MACHINE_DIR)/micro
 	@BENCH_RUNS='$(if $(filter file,$(origin BENCH_RUNS)),3,$(BENCH_RUNS))' BENCH_MODEL='$(BENCH_MODEL)' \
 	    bench/machine/micro/table $(BENCH_MACHINE_DIR)/micro $(BUILD)/bin/quern $(BENCH_MICRO)
 
+# ---- What is loaded ahead, and what others leave of the last level ----
+
+# regions, streams, last (all)
+BENCH_AHEAD ?=
+
+$(BENCH_MACHINE_DIR)/ahead: bench/machine/ahead.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O1 -g -D_GNU_SOURCE $(WARNINGS) $(WERROR_FLAG) -o $@ $<
+
+.PHONY: bench-machine-ahead
+bench-machine-ahead: $(BENCH_MACHINE_DIR)/ahead
+	@$< $(BENCH_AHEAD)
+
 CHECKS += check-bench-micro
 .PHONY: check-bench-micro
-check-bench-micro: all $(BENCH_MACHINE_DIR)/micro
+check-bench-micro: all $(BENCH_MACHINE_DIR)/micro $(BENCH_MACHINE_DIR)/ahead
 	@tests/machine/micro $(BENCH_MACHINE_DIR)/micro $(BUILD)/bin/quern
