@@ -330,7 +330,7 @@ static const char *against_core(const struct run_options *o)
 // Chosen by measurement (docs/design/074-sampling.md).
 static const struct spool_sampling usual = {
     .first = 1000000, .interval = 2000000, .window = 10000, .run_in = 2000, .learn = 200000,
-    .growth = 100
+    .growth = 50
 };
 
 // Cycles are counted if the machine has a core and nothing is against it.

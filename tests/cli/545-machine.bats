@@ -405,9 +405,9 @@ event: CyCore : cycles of units and dependencies"
     gcc -O1 -g -o p p.c
     quern run --machine=sapphire-rapids -o one ./p
     [ "$status" = 0 ]
-    grep -qx 'desc: Sampling:         the first 1000000 instructions, then 10000 of each 2000000, later of each 100th part of those so far' one
+    grep -qx 'desc: Sampling:         the first 1000000 instructions, then 10000 of each 2000000, later of each 50th part of those so far' one
     [[ $messages == *" Cycles and mispredictions are estimates: timed were the first 1,000,000 instructions,
-"*" then 10,000 of each 2,000,000, later of each 100th part of those so far"* ]]
+"*" then 10,000 of each 2,000,000, later of each 50th part of those so far"* ]]
     cycles=$(awk '/^events:/ { for (i = 2; i <= NF; i++) at[$i] = i }
         /^fn=/ { main = $0 == "fn=main" } /^[0-9]/ && main { n += $at["Cy"] } END { print n }' one)
     [ "$cycles" -gt 5940000 ] || return
