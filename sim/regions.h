@@ -68,10 +68,11 @@ static inline void sim_region_forget(struct sim_regions *r, const struct sim_pag
 {
     uint32_t up = sim_region_of(p->touched & ~p->before[i], p->at[i]);
     uint32_t down = sim_region_of(~UINT64_C(0), p->at[i]) & ~up & ~(1u << SIM_REGION_BELOW);
-    uint16_t *bit = r->seen[p->slot[i]].bit;
+    uint32_t slot = p->slot[i] % SIM_REGION_CODES;
+    uint16_t *bit = r->seen[slot].bit;
     uint32_t zero = bit[0], one = bit[1], two = bit[2], carry;
 
-    if (r->codes.slot[p->slot[i] + 1].key != p->code[i])
+    if (r->codes.slot[slot + 1].key != p->code[i])
         return;
     up &= ~(zero & one & two) & ~(1u << SIM_REGION_BELOW);
     down &= zero | one | two;

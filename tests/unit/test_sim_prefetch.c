@@ -231,6 +231,45 @@ static void test_regions(void **state)
     assert_int_equal(lines[0], page * 64 + 2);
 }
 
+// Counters of an instruction, against an array of numbers; at the ends of a page lines that are not
+// in it keep theirs.
+static void test_regions_counters(void **state)
+{
+    static struct sim_regions r;
+    uint32_t number[SIM_REGION_LINES] = { 0 };
+    uint64_t s = 1;
+    uint8_t slot;
+
+    (void)state;
+    sim_region_likely(&r, 20, 5, &slot);
+    for (int i = 0; i < 100000; i++) {
+        uint32_t at = (uint32_t[]){ 20, 0, 2, 63, 60 }[i % 5], likely = 0;
+        struct sim_page_regions page = { .n = 1, .slot = { slot }, .code = { 5 } };
+
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        page.at[0] = (uint8_t)at;
+        page.touched = i / 1000 % 3 ? s ^ s >> 31 : s & s << 7;
+        page.before[0] = UINT64_C(1) << at;
+        sim_region_forget(&r, &page, 0);
+        for (uint32_t k = 0; k < SIM_REGION_LINES; k++) {
+            uint32_t line = at + k - SIM_REGION_BELOW;
+
+            if (line >= SIM_PAGE_LINES || line == at)
+                continue;
+            if (page.touched >> line & 1)
+                number[k] += number[k] < 7;
+            else
+                number[k] -= number[k] > 0;
+            likely |= (uint32_t)(number[k] >= SIM_REGION_LIKELY) << k;
+        }
+        for (uint32_t k = 0; k < SIM_REGION_LINES; k++)
+            assert_int_equal((r.seen[slot].bit[0] >> k & 1) + 2 * (r.seen[slot].bit[1] >> k & 1) +
+                                 4 * (r.seen[slot].bit[2] >> k & 1),
+                             number[k]);
+        assert_int_equal(sim_region_likely(&r, at, 5, &slot), likely);
+    }
+}
+
 // The fifth region of a page takes the place of the first, which teaches what was seen until then.
 static void test_regions_of_a_page(void **state)
 {
@@ -286,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_regions),
         cmocka_unit_test(test_regions_of_a_page),
         cmocka_unit_test(test_regions_codes),
+        cmocka_unit_test(test_regions_counters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
