@@ -13,6 +13,8 @@ _Static_assert((int)SPOOL_LRU == (int)SIM_LRU && (int)SPOOL_PLRU == (int)SIM_PLR
                    (int)SPOOL_SRRIP == (int)SIM_SRRIP && (int)SPOOL_DRRIP == (int)SIM_DRRIP,
                "the same numbers");
 
+_Static_assert(LEVELS_AHEAD == 2 * SIM_AHEAD_MAX, "none is left out");
+
 struct levels_all levels_all;
 
 static const struct levels_shapes any = { false, SIM_LEVEL_SETS, SIM_LEVEL_SETS, false };

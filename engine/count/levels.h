@@ -31,7 +31,7 @@ void levels_ahead(const struct thread *t, u64 addr);
 
 // What the last reference that missed L1 has found: enum core_level and enum core_translation; and
 // the lines that were loaded ahead because of it, with where they were.
-#define LEVELS_AHEAD 20u
+#define LEVELS_AHEAD 40u // of both lines of a reference: 2 * SIM_AHEAD_MAX
 struct levels_found {
     u8 level, translation;
     u32 n;
