@@ -150,6 +150,7 @@ help:
 #? make bench           compare with native speed and the distribution's Cachegrind
 #? make bench-machine-micro  what loops take on this processor, and by a model
 #? make bench-machine-ahead  what this processor loads ahead; its last level beside other programs
+#? make bench-machine-drawn  how far a model is from loops that are drawn at random
 #? make bench-machine   native cycles of 64 programs, and estimates from counts beside them
 #? make bench-tools     time the readers, writers and tools
 #? make soak            the program tests under forced cache flushes and preemption; all modes of

@@ -72,7 +72,14 @@ $(BENCH_MACHINE_DIR)/ahead: bench/machine/ahead.c $(FLAGS_STAMP)
 bench-machine-ahead: $(BENCH_MACHINE_DIR)/ahead
 	@$< $(BENCH_AHEAD)
 
+.PHONY: bench-machine-drawn
+bench-machine-drawn: all
+	@BENCH_RUNS='$(if $(filter file,$(origin BENCH_RUNS)),5,$(BENCH_RUNS))' BENCH_MODEL='$(BENCH_MODEL)' \
+	    bench/machine/drawn/table $(BENCH_MACHINE_DIR)/drawn $(BUILD)/bin/quern
+
 CHECKS += check-bench-micro
 .PHONY: check-bench-micro
 check-bench-micro: all $(BENCH_MACHINE_DIR)/micro $(BENCH_MACHINE_DIR)/ahead
 	@tests/machine/micro $(BENCH_MACHINE_DIR)/micro $(BUILD)/bin/quern
+	@BENCH_LOOPS=6 BENCH_RUNS=1 BENCH_MODEL=zen5 bench/machine/drawn/table $(BUILD)/tests/drawn $(BUILD)/bin/quern | \
+	    grep -Eq '^\| all \| 6 \| [0-9.]+ \| [0-9.]+ \| [0-9.]+, [0-9.]+ \|$$' && echo 'ok - loops are drawn, and timed'
