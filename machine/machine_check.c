@@ -162,6 +162,11 @@ static bool check_core(const struct machine *m, char why[MACHINE_WHY])
                  m->core.cached_lines, m->core.targets);
         return false;
     }
+    if (m->core.cached_entry > m->core.cached) {
+        snprintf(why, MACHINE_WHY, "cached_entry must be no more than cached; not %u and %u",
+                 m->core.cached_entry, m->core.cached);
+        return false;
+    }
     return true;
 }
 

@@ -5,12 +5,13 @@
 
 SIM_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_sim_*.c))
 
-SIM_STORES := $(BUILD)/tests/test_sim_core_stores
+# Other tests of sim/core.c than test_sim_core.c.
+SIM_CORE := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_sim_core_*.c))
 
-$(SIM_STORES): $(BUILD)/tests/%: $(BUILD)/obj/asan/tests/unit/%.o $(BUILD)/obj/asan/sim/core.o
+$(SIM_CORE): $(BUILD)/tests/%: $(BUILD)/obj/asan/tests/unit/%.o $(BUILD)/obj/asan/sim/core.o
 	$(call link_asan,-lcmocka)
 
-$(filter-out $(SIM_STORES),$(SIM_TESTS)): $(BUILD)/tests/test_sim_%: \
+$(filter-out $(SIM_CORE),$(SIM_TESTS)): $(BUILD)/tests/test_sim_%: \
     $(BUILD)/obj/asan/tests/unit/test_sim_%.o \
     $(BUILD)/obj/asan/sim/%.o
 	$(call link_asan,-lcmocka)
@@ -18,7 +19,7 @@ $(filter-out $(SIM_STORES),$(SIM_TESTS)): $(BUILD)/tests/test_sim_%: \
 $(BUILD)/tests/test_sim_stamps $(BUILD)/tests/test_sim_level: $(BUILD)/obj/asan/sim/cache.o
 $(BUILD)/tests/test_sim_level $(BUILD)/tests/test_sim_prefetch $(BUILD)/tests/test_sim_predict: $(BUILD)/obj/asan/sim/recent.o
 $(BUILD)/tests/test_sim_level: $(BUILD)/obj/asan/sim/level_ops.o
-$(BUILD)/tests/test_sim_core $(SIM_STORES): $(BUILD)/obj/asan/sim/units.o
+$(BUILD)/tests/test_sim_core $(SIM_CORE): $(BUILD)/obj/asan/sim/units.o
 
 .PHONY: check-sim
 check-sim: $(SIM_TESTS)

@@ -107,6 +107,30 @@ static uint16_t shape_of(const struct core *c, uint32_t class, uint32_t flags)
     return (uint16_t)(2 * (slots ? slots : 1));
 }
 
+static uint32_t bits_in(uint32_t set)
+{
+    uint32_t n = 0;
+
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
+// Which port a micro-op waits for is decided before it is known when each of them is free: by
+// port_choice it is any one of so many. All such sets of the ports, as often as there is room.
+static void choices_of_ports(uint16_t ports, uint32_t choice, uint16_t some[CORE_CHOICES])
+{
+    uint32_t n = 0, set = 0;
+
+    if (!choice || bits_in(ports) < choice)
+        choice = bits_in(ports);
+    while (n < CORE_CHOICES) {
+        if (bits_in(set) == choice)
+            some[n++] = (uint16_t)set;
+        set = (set - ports) & ports; // the next set of these
+    }
+}
+
 void core_init(struct core *c, const struct core_machine *m)
 {
     uint8_t order[CORE_PORTS] = { 0 };
@@ -119,6 +143,7 @@ void core_init(struct core *c, const struct core_machine *m)
             c->micro_ops[i] += m->cost[i].group[g].n;
         }
         c->single[i] = c->micro_ops[i] == 1 && m->cost[i].group[0].n == 1;
+        choices_of_ports(c->ports[i][0], m->port_choice, c->some[i]);
     }
     for (uint32_t i = 0; i < CORE_CLASSES; i++)
         for (uint32_t flags = 0; flags < CORE_SHAPES; flags++)
@@ -246,10 +271,14 @@ static void fetch(struct core *c, struct flow *f)
     // It was asked for when the line `ahead` lines before it was fetched.
     asked = max(c->resteered, c->asked[(c->lines - m->ahead) % CORE_AHEAD]);
     asked = max(asked, c->stopped);
+    if (m->ahead_again && c->again++ >= m->ahead_again)
+        asked = max(asked, c->again_there);
     c->asked[c->lines++ % CORE_AHEAD] = c->front;
     if (!f->e->fetches || f->e->level == CORE_AT_L1)
         return;
     there = code_arrival(c, min(asked, c->front), (enum core_level)f->e->level);
+    if (!c->again_there)
+        c->again_there = there;
     if (there > c->front) {
         c->front = there;
         c->front_used = 0;
@@ -271,27 +300,100 @@ static void another_line(struct core *c, uint64_t line)
 {
     bool decoding = !is_cached(c, line);
 
-    // A cycle to change over; and what is left of a line comes alone.
-    if (((decoding || c->decoding) && !c->gap) || (c->more && c->more == c->front)) {
+    // A cycle to change over.
+    if ((decoding || c->decoding) && !c->gap) {
         c->front++;
         c->front_used = c->front_bytes = 0;
     }
     c->decoding = decoding;
     c->gap = false;
-    c->more = 0;
-    c->line_used = 0;
 }
 
-// More micro-ops of a line than their cache gives at once.
-static void more_of_line(struct core *c, uint32_t slots)
+// ---- Entries of the cache of micro-ops ----
+
+// The front end fetches windows of code: from a target, or a line's beginning, up to a taken branch
+// or the line's end; one in a cycle, or `blocks` that near branches end. The cache has their
+// micro-ops in entries of up to `cached_entry`, the first of which begins at a target; they go on
+// behind the end of a line. In a cycle come as many entries as `cached` micro-ops fill. Of those
+// that begin in one window so many come at once, and as many `cached_more` cycles later.
+
+// Windows and entries of the front end's cycle: it may have gone on.
+static void this_cycle(struct core *c)
 {
-    c->line_used += slots;
-    if (c->decoding || c->line_used <= c->m->cached)
-        return;
-    c->line_used = slots;
-    c->front += c->m->cached_more;
-    c->more = c->front;
-    c->front_used = 0;
+    if (c->window_cycle != c->front)
+        c->windows = c->entries = 0;
+    c->window_cycle = c->front;
+}
+
+static void next_cycle(struct core *c, uint32_t cycles)
+{
+    c->front += cycles;
+    c->window_cycle = c->front;
+    c->windows = 1;
+    c->entries = 0;
+}
+
+// A branch that has fused has no slot of its own, but a displacement.
+static bool joins_entry(const struct core *c, const struct flow *f)
+{
+    uint32_t most = c->m->cached_constants;
+
+    return c->entry_used && c->entry_used + f->slots <= c->m->cached_entry &&
+           (!most || c->entry_constants + f->op->constants <= most);
+}
+
+static void begin_block(struct core *c, uint64_t pc)
+{
+    c->windows++;
+    c->entry_used = 0;
+    c->block_entries = 0;
+    c->loops = c->block == pc;
+    c->block = pc;
+    c->crossed = false;
+}
+
+// A window that a line ends does not come in the cycle of another one before it. What goes on in
+// the next line takes another cycle; but not in a loop that is one entry.
+static void begin_window(struct core *c, const struct flow *f, bool behind_branch)
+{
+    this_cycle(c);
+    c->window_entries = 0;
+    if (behind_branch)
+        begin_block(c, f->e->pc);
+    else if (c->loops && c->block_entries == 1 && joins_entry(c, f))
+        c->crossed = true;
+    else
+        next_cycle(c, c->windows > 1 ? 2 : 1);
+}
+
+static void begin_entry(struct core *c)
+{
+    uint32_t most = c->m->cached / c->m->cached_entry;
+
+    c->window_entries++;
+    c->block_entries++;
+    if (c->crossed)
+        next_cycle(c, 1);
+    else if (c->m->cached_more && c->window_entries > most && c->window_entries % most == 1)
+        next_cycle(c, c->m->cached_more);
+    else if (c->entries >= most)
+        next_cycle(c, 1);
+    c->crossed = false;
+    c->entries++;
+    c->entry_used = c->entry_constants = 0;
+}
+
+static void take_entries(struct core *c, const struct flow *f)
+{
+    uint32_t slots = f->slots, room = c->m->cached_entry;
+
+    this_cycle(c);
+    if (!joins_entry(c, f))
+        begin_entry(c);
+    for (; slots > room; slots -= room) // microcode
+        begin_entry(c);
+    c->entry_used += slots;
+    c->entry_constants += f->op->constants;
 }
 
 void core_learn_line(struct core *c, uint64_t addr)
@@ -299,6 +401,19 @@ void core_learn_line(struct core *c, uint64_t addr)
     if (addr / CORE_LINE != c->line)
         is_cached(c, addr / CORE_LINE);
     c->decoding = false; // nothing waits for it; a fetch that is learnt twice changes nothing
+}
+
+// A string instruction's micro-ops come from elsewhere, which takes a while. What it refers to
+// comes in parts, if it is much: the others follow at once.
+static void begin_repeated(struct core *c, const struct flow *f)
+{
+    const struct core_machine *m = c->m;
+    uint32_t operands = (f->op->flags & CORE_F_LOAD) && (f->op->flags & CORE_F_STORE) ? 2 : 1;
+
+    if (c->end == f->e->pc + f->op->bytes)
+        return;
+    c->front += f->e->refs > operands * m->repeat_lines ? m->repeat_long : m->repeat;
+    c->front_used = c->front_bytes = 0;
 }
 
 // c->front: the cycle in which its micro-ops are in the queue.
@@ -312,11 +427,19 @@ static void front(struct core *c, struct flow *f)
         fetch(c, f);
     c->fetched = last;
     if (f->e->pc / CORE_LINE != c->line) {
+        bool behind_branch = c->line == NO_LINE;
+
         another_line(c, f->e->pc / CORE_LINE);
         most = c->decoding ? m->decode : m->cached;
+        if (m->cached_entry && !c->decoding)
+            begin_window(c, f, behind_branch);
     }
-    if (m->cached_more)
-        more_of_line(c, f->slots);
+    if (f->op->repeats)
+        begin_repeated(c, f);
+    if (m->cached_entry && !c->decoding) {
+        take_entries(c, f);
+        return;
+    }
     c->front_bytes += f->op->bytes;
     c->front_used += f->slots;
     if (c->front_used > most || (c->decoding && c->front_bytes > m->decode_bytes)) {
@@ -483,8 +606,11 @@ static uint64_t issue_many(struct core *c, uint32_t class, uint64_t t, uint16_t 
 // The micro-ops of a class, whose operands are there at t: the cycle of the first.
 static inline uint64_t issue(struct core *c, uint32_t class, uint64_t t, uint16_t ports)
 {
-    if (c->single[class])
-        return units_port(&c->port, t, allowed(c->ports[class][0], ports));
+    if (c->single[class]) {
+        c->choice = c->choice * 1664525 + 1013904223;
+        return units_port(&c->port, t,
+                          allowed(c->some[class][c->choice / CORE_CHOICE_PART], ports));
+    }
     return issue_many(c, class, t, ports);
 }
 
@@ -989,6 +1115,9 @@ static void resteer(struct core *c, uint64_t t)
     c->front = max(c->front, t + c->m->resteer);
     c->front_used = c->front_bytes = 0;
     c->resteered = c->front;
+    c->again = c->again_there = 0;
+    if (c->m->cached_entry)
+        c->line = NO_LINE;
 }
 
 static void branch(struct core *c, const struct flow *f)

@@ -70,8 +70,10 @@ struct core_op {
     // Of a conditional branch the bit of its condition, by its code; of others those of branches
     // with which it fuses: the two are one micro-op.
     uint16_t fuses;
-    uint8_t class; // enum core_class, of what it computes
-    uint8_t bytes; // of code
+    uint8_t class;     // enum core_class, of what it computes
+    uint8_t bytes;     // of code
+    uint8_t constants; // displacements and immediate operands in these
+    bool repeats;      // a string instruction with rep
     uint8_t sources, results, addresses;
     // Of its memory operand: base register plus one; 0: none, or not known. push and pop: rsp.
     uint8_t place, index; // index register plus one, and 32 times its scale's logarithm; 0: none
@@ -108,8 +110,11 @@ enum {
     CORE_AHEAD = 64,  // of the lines of code
     CORE_SETS = 64,   // of L1, by the place in a page
     CORE_LEARNT = 64,
+    CORE_CHOICES = 16,
     CORE_LINES = 1024, // lines on their way, and stores that have not been committed, by address
 };
+
+#define CORE_CHOICE_PART (1u << 28) // of a number of 32 bits: CORE_CHOICES of these
 
 #define FROM_BEFORE 8u
 struct core_store {
@@ -131,6 +136,8 @@ struct core {
     const struct core_machine *m;
     uint16_t ports[CORE_CLASSES][CORE_GROUPS]; // numbered by demand (core_init)
     uint16_t wide, micro_ops[CORE_CLASSES];
+    uint16_t some[CORE_CLASSES][CORE_CHOICES]; // port_choice: sets of the ports of a class
+    uint32_t choice;                           // the number by which the latest one was drawn
     uint16_t shape[CORE_CLASSES][CORE_SHAPES]; // shape_of()
     bool single[CORE_CLASSES];                 // of one micro-op
 
@@ -146,10 +153,14 @@ struct core {
     uint32_t came, last_target[CORE_LINES];
     bool strayed; // the latest return or indirect branch went to another place than before
     uint32_t place[256], way; // branch and target, with the last three targets: way, ten bits each
-    bool decoding, gap;         // gap: the front end has waited for a target, and goes on now
-    uint32_t line_used; // micro-ops that the cache has given of the line
-    uint64_t more;      // the cycle in which it had to give more of it; 0: it had not
+    bool decoding, gap;       // gap: the front end has waited for a target, and goes on now
+    // The cache of micro-ops: what its latest entry has; entries of this window, and of this block,
+    // from the target at `block` on; windows and entries in window_cycle.
+    uint32_t entry_used, entry_constants, window_entries, block_entries, windows, entries;
+    uint64_t window_cycle, block;
+    bool loops, crossed; // the block before was the same; it has crossed a line's end at no cost
     uint64_t asked[CORE_AHEAD], lines;
+    uint64_t again, again_there; // lines since the latest misprediction; when the first came
     uint32_t cached[CORE_ROB];
     uint32_t target[16384], near[4096];
 
@@ -184,10 +195,10 @@ struct core {
     uint32_t learnt_used;
     uint64_t set[CORE_SETS]; // of L1: when it takes another line
     struct core_store store[CORE_LINES];
-    uint64_t committed, last; // cycles: of the latest commit, of the latest reference
+    uint64_t committed, last;       // cycles: of the latest commit, of the latest reference
     uint32_t commits, commit_lines; // in the latest cycle: stores, lines that they are to
     uint64_t commit_line;           // of the latest store
-    bool committed_late; // it waited for its line
+    bool committed_late;            // it waited for its line
 
     uint64_t retired;       // whole cycles
     uint32_t retired_parts; // and 1/width cycles

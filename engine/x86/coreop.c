@@ -499,6 +499,16 @@ static void drop_references(struct core_op *op)
     op->sources = op->results = op->addresses = op->place = 0;
 }
 
+// Displacements and immediate operands, that of a branch, too; one of eight bytes takes two places.
+static u8 constants_of(const ZydisDecodedInstruction *i)
+{
+    u32 n = i->raw.disp.size != 0;
+
+    for (u32 k = 0; k < 2; k++)
+        n += (i->raw.imm[k].size != 0) + (i->raw.imm[k].size == 64);
+    return (u8)n;
+}
+
 void coreop_make(struct core_op *op, const struct insn *in, enum core_fusing fusing)
 {
     struct decoded d = { 0 };
@@ -508,11 +518,14 @@ void coreop_make(struct core_op *op, const struct insn *in, enum core_fusing fus
     op->class = CORE_C_SLOW;
     if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, in->bytes, in->len, &d.i, d.o)))
         return;
+    op->constants = constants_of(&d.i);
     d.name = ZydisMnemonicGetString(d.i.mnemonic);
     if (d.i.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && d.name[0] == 'v')
         d.name++;
     d.stack = changes_stack(&d.i);
     read_operands(&d);
+    op->repeats = (d.i.attributes &
+                   (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
     op->class = class_of_name(&d);
     op->class = d.vector ? class_of_vector(&d, op->class) : class_of_general(&d, op->class);
     add_registers(op, &d);

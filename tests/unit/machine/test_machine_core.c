@@ -143,6 +143,8 @@ static void test_together(void **state)
             "[core]: cached_lines and targets must be multiples of 8; not 12 and 8");
     refused("targets", "9", FIRST_LINE - 1, 1,
             "[core]: cached_lines and targets must be multiples of 8; not 8 and 9");
+    refused("cached_entry", "5", FIRST_LINE - 1, 1,
+            "[core]: cached_entry must be no more than cached; not 5 and 1");
     assert_false(reads("[machine]\ntitle = x\n" LEVEL("L1I", "32 KiB") LEVEL("L1D", "32 KiB")
                            LEVEL("LL", "2 MiB") "filling = miss\n",
                        "", ""));
@@ -150,8 +152,7 @@ static void test_together(void **state)
     refused(
         "mull", "3 1 p1", FIRST_LINE + LINES, 1,
         "mull: unknown key; [core] has eliminate, same_place, any_base, fuse, wide_ports, width, "
-        "rob, scheduler, loads, stores, queue, decode, decode_bytes, cached, cached_more, "
-        "cached_lines, ...");
+        "rob, scheduler, loads, stores, queue, decode, decode_bytes, cached, cached_entry, ...");
 }
 
 static void test_missing(void **state)

@@ -494,12 +494,45 @@ static void test_fusing(void **state)
     fuses("\x48\x85\xc0", 3, CORE_FUSE_NONE, 0);                   // test rax, rax
 }
 
+// Displacements and immediate operands: one of eight bytes takes two places.
+static void test_constants(void **state)
+{
+    (void)state;
+    decode("\x48\x01\xc8", 3); // add rax, rcx
+    assert_int_equal(op.constants, 0);
+    decode("\x48\xd1\xe0", 3); // shl rax, 1
+    assert_int_equal(op.constants, 0);
+    decode("\x48\x83\xc0\x01", 4); // add rax, 1
+    assert_int_equal(op.constants, 1);
+    decode("\x8b\x87\x2c\x01\x00\x00", 6); // mov eax, [rdi + 300]
+    assert_int_equal(op.constants, 1);
+    decode("\x80\x7f\x08\x01", 4); // cmp byte ptr [rdi + 8], 1
+    assert_int_equal(op.constants, 2);
+    decode("\x75\xfe", 2); // jne
+    assert_int_equal(op.constants, 1);
+    decode("\x48\xb8\x08\x07\x06\x05\x04\x03\x02\x01", 10); // mov rax, 0x102030405060708
+    assert_int_equal(op.constants, 2);
+}
+
+static void test_repeats(void **state)
+{
+    (void)state;
+    decode("\xf3\x48\xa5", 3); // rep movsq
+    assert_true(op.repeats);
+    decode("\xf2\xae", 2); // repne scasb
+    assert_true(op.repeats);
+    decode("\x48\xa5", 2); // movsq
+    assert_false(op.repeats);
+    decode("\xf3\x90", 2); // pause
+    assert_false(op.repeats);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_fusing),
+        cmocka_unit_test(test_rows),    cmocka_unit_test(test_places),
+        cmocka_unit_test(test_fusing),  cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_repeats),
     };
 
     decode_init(false);
