@@ -22,8 +22,10 @@ struct flow {
     uint64_t
         slack; // cycles that it waited for operands and ports: earlier allocation saves no more
     uint64_t done, written;
+    uint64_t earlier; // cycles by which it would have begun had the front end not been late
     enum core_cause store_cause;
     bool fused;
+    bool full;     // the core had no room for it, in anything but the reorder buffer
     bool free;     // needs no unit, or is fused
     bool replayed; // it got another store's data first
 };
@@ -265,6 +267,7 @@ static void fetch(struct core *c, struct flow *f)
     if (f->e->fetches && f->e->translation != CORE_TLB_HIT) {
         there = c->front + m->stlb + (f->e->translation == CORE_TLB_WALK ? m->walk : 0u);
         f->code_translation = there - c->front;
+        c->code_wait += f->code_translation;
         c->front = there;
         c->front_used = 0;
     }
@@ -280,6 +283,7 @@ static void fetch(struct core *c, struct flow *f)
     if (!c->again_there)
         c->again_there = there;
     if (there > c->front) {
+        c->code_wait += there - c->front;
         c->front = there;
         c->front_used = 0;
     }
@@ -500,6 +504,7 @@ static void wait_for_scheduler(struct core *c, struct flow *f)
         c->alloc++;
         c->alloc_used = f->slots;
         c->waited = CORE_CORE;
+        f->full = true;
         leave_until(c, c->alloc);
     }
 }
@@ -508,21 +513,49 @@ static void wait_for_scheduler(struct core *c, struct flow *f)
 static void wait_for_space(struct core *c, struct flow *f)
 {
     const struct core_machine *m = c->m;
+    uint64_t full = 0; // but for the reorder buffer
 
     if (f->slots)
         wait_until(c, c->rob[(c->rob_next + min(f->slots, m->rob) - m->rob) % CORE_ROB], CORE_CORE);
     if (f->op->flags & CORE_F_LOAD)
-        wait_until(c, c->loads[(c->loads_next - m->loads) % CORE_QUEUE], CORE_CORE);
-    wait_until(c, c->barrier, CORE_CORE);
+        full += wait_until(c, c->loads[(c->loads_next - m->loads) % CORE_QUEUE], CORE_CORE);
+    full += wait_until(c, c->barrier, CORE_CORE);
     if (c->resteered >= c->alloc)
         f->bad_late = c->resteered + 1 - c->alloc;
     f->front_late = wait_until(c, c->front + 1, CORE_FRONT);
     if (f->op->flags & CORE_F_STORE) {
-        uint64_t full = c->stores[(c->stores_next - m->stores) % CORE_QUEUE];
+        uint64_t left = c->stores[(c->stores_next - m->stores) % CORE_QUEUE];
 
-        f->store_cause = full % 2 ? CORE_MEM : CORE_CORE;
-        f->store_late = wait_until(c, full / 2, f->store_cause);
+        f->store_cause = left % 2 ? CORE_MEM : CORE_CORE;
+        f->store_late = wait_until(c, left / 2, f->store_cause);
     }
+    f->full = full + f->store_late > 0;
+}
+
+// By how many cycles instructions would have retired earlier, had the front end not been late.
+static uint64_t retires_earlier(const struct core *c)
+{
+    return c->retired - min(c->early_retired / c->m->width, c->retired);
+}
+
+// The same, had the front end not been late but for mispredictions and code that it waits for: as
+// long as there is room in the reorder buffer. What else is full is so as much earlier as
+// instructions retire.
+static void allocate_early(struct core *c, struct flow *f)
+{
+    const struct core_machine *m = c->m;
+    uint64_t t = c->early_alloc + c->code_wait;
+
+    c->code_wait = 0;
+    if (f->slots)
+        t = max(t, c->early_rob[(c->rob_next + min(f->slots, m->rob) - m->rob) % CORE_ROB]);
+    if (f->full)
+        t = max(t, c->alloc - min(c->alloc, retires_earlier(c)));
+    t = min(t, c->alloc);
+    if (t > c->early_alloc)
+        c->early_used = 0;
+    c->early_alloc = max(t, c->early_alloc);
+    c->early_alloc += cycles_full(&c->early_used, f->slots, m->width, m->width + 1u);
 }
 
 static void allocate(struct core *c, struct flow *f)
@@ -541,6 +574,7 @@ static void allocate(struct core *c, struct flow *f)
         c->front_used = 0;
     }
     f->start = c->alloc + m->depth;
+    allocate_early(c, f);
 }
 
 // ---- Execution ----
@@ -553,6 +587,28 @@ static uint64_t registers(const struct core *c, const uint8_t *r, uint32_t n, ui
     for (uint32_t i = 2; i < n; i++)
         t = max(t, c->ready[r[i]]);
     return t;
+}
+
+// When they would be there, had the front end not been late.
+static uint64_t early_registers(const struct core *c, const uint8_t *r, uint32_t n, uint64_t t)
+{
+    t = max(t, n > 0 ? c->early[r[0]] : 0);
+    t = max(t, n > 1 ? c->early[r[1]] : 0);
+    for (uint32_t i = 2; i < n; i++)
+        t = max(t, c->early[r[i]]);
+    return t;
+}
+
+// t: when the operands are there.
+static void note_earlier(const struct core *c, struct flow *f, uint64_t t)
+{
+    uint64_t start = min(c->early_alloc + c->m->depth, f->start);
+    uint64_t address = early_registers(c, f->op->address, f->op->addresses, start), early = start;
+
+    if (f->loaded)
+        early = max(early, f->loaded - (f->addresses - min(address, f->addresses)));
+    early = early_registers(c, f->op->source, f->op->sources, early);
+    f->earlier = t - min(early, t);
 }
 
 static uint64_t vector_bit(uint8_t reg)
@@ -821,6 +877,7 @@ static void compute(struct core *c, struct flow *f)
                      ? terms(c, f->op, from)
                      : registers(c, f->op->source, f->op->sources, from);
 
+    note_earlier(c, f, t);
     f->done = t;
     f->slack += t - from;
     if (f->fused)
@@ -922,8 +979,11 @@ static void execute(struct core *c, struct flow *f)
         f->done = max(max(f->done, f->written), c->retired + f->cost->latency);
         c->barrier = f->done;
     }
+    if (f->op->flags & (CORE_F_LOCKED | CORE_F_SERIAL)) // they wait for retirement
+        f->earlier = min(f->earlier, retires_earlier(c));
     for (uint32_t i = 0; i < f->op->results; i++) {
         c->ready[f->op->result[i]] = f->done;
+        c->early[f->op->result[i]] = f->done - min(f->earlier, f->done);
         if (f->op->result[i] < CORE_FLAGS)
             c->wrote[f->op->result[i]] = c->insns;
     }
@@ -959,7 +1019,22 @@ static void causes_before(const struct core *c, const struct flow *f, uint64_t *
     due_to(parts, CORE_FRONT, &saved, saved);
 }
 
-// Of the rest: from the instruction's end backwards.
+// Of the rest: by how much more than before retirement is later than if the front end had not been.
+// early: when this instruction would have ended.
+static void causes_front(struct core *c, uint64_t early, uint64_t *left, uint64_t slots,
+                         uint64_t parts[CORE_CAUSES])
+{
+    uint64_t width = c->m->width, now = c->retired * width + c->retired_parts, later;
+
+    c->early_retired = max(c->early_retired + slots, early * width);
+    later = now - min(c->early_retired, now);
+    c->early_charged = min(c->early_charged + parts[CORE_FRONT], later);
+    later = min(later - c->early_charged, *left);
+    c->early_charged += later;
+    due_to(parts, CORE_FRONT, left, later);
+}
+
+// And of that: from the instruction's end backwards.
 static void causes_within(const struct core *c, const struct flow *f, uint64_t end, uint64_t left,
                           uint64_t parts[CORE_CAUSES])
 {
@@ -988,11 +1063,15 @@ static void retire(struct core *c, struct flow *f, uint64_t parts[CORE_CAUSES])
         c->retired = end;
         c->retired_parts = 0;
         causes_before(c, f, &left, parts);
-        causes_within(c, f, end, left, parts);
     }
+    causes_front(c, end - min(f->earlier, end), &left, f->slots, parts);
+    if (left)
+        causes_within(c, f, end, left, parts);
     cycle = c->retired + (c->retired_parts != 0);
-    for (uint32_t i = 0; i < f->slots; i++)
+    for (uint32_t i = 0; i < f->slots; i++) {
+        c->early_rob[c->rob_next % CORE_ROB] = (c->early_retired + width - 1) / width;
         c->rob[c->rob_next++ % CORE_ROB] = cycle;
+    }
     if (f->op->flags & CORE_F_LOAD)
         c->loads[c->loads_next++ % CORE_QUEUE] = cycle;
     if (f->op->flags & CORE_F_STORE)
@@ -1120,14 +1199,22 @@ static void resteer(struct core *c, uint64_t t)
         c->line = NO_LINE;
 }
 
+// What comes after c->front came so many cycles earlier.
+static void allocates_early_from(struct core *c, uint64_t earlier)
+{
+    c->early_alloc = max(c->early_alloc, c->front + 1 - min(earlier, c->front));
+}
+
 static void branch(struct core *c, const struct flow *f)
 {
     const struct core_exec *e = f->e;
 
     if (e->taken)
         taken(c, f);
-    if (e->mispredicted)
+    if (e->mispredicted) {
         resteer(c, f->done);
+        allocates_early_from(c, f->earlier);
+    }
 }
 
 // ---- All of it ----
@@ -1146,7 +1233,7 @@ static void flow_begin(struct flow *f, const struct core *c, const struct core_e
     f->free = f->fused || shape % 2;
     f->slots = f->fused ? 0 : shape / 2;
     f->issued = f->loaded = f->memory = f->translation = f->code_translation = 0;
-    f->store_late = f->bad_late = f->slack = f->written = 0;
+    f->store_late = f->bad_late = f->slack = f->written = f->earlier = 0;
     f->store_cause = CORE_BASE;
     f->replayed = false;
 }
@@ -1164,8 +1251,10 @@ void core_run(struct core *c, const struct core_exec *e, uint64_t parts[CORE_CAU
     retire(c, &f, parts);
     if (e->op->flags & CORE_F_BRANCH)
         branch(c, &f);
-    if (f.replayed)
+    if (f.replayed) {
         resteer(c, c->retired);
+        allocates_early_from(c, retires_earlier(c));
+    }
     c->end = e->pc + e->op->bytes;
     c->fuses = e->op->flags & CORE_F_COND ? 0 : e->op->fuses;
 }

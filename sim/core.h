@@ -177,6 +177,12 @@ struct core {
 
     // Execution.
     uint64_t ready[CORE_REGISTERS];
+    // As if the front end had not been late: when registers are there; the cycle of allocation, and
+    // what it has allocated in it; what has been retired, in parts, and when those left that are in
+    // rob. early_charged: of the parts that are retired later, those that have their cause.
+    uint64_t early[CORE_REGISTERS], early_alloc, early_retired, early_charged, early_rob[CORE_ROB];
+    uint64_t code_wait; // cycles that the front end has waited for code since the last allocation
+    uint32_t early_used;
     uint64_t added; // of vectors, a bit each: by a floating-point addition
     struct units_ports port;
     uint64_t unit[CORE_PORTS], walker[8];

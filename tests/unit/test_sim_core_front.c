@@ -71,6 +71,41 @@ static void test_entries(void **state)
     assert_int_equal(ROUNDS(OP(0x1000), OP(0x1001), OP(0x1002), OP(0x1003), JUMP(0x1004)), 15 * 8);
 }
 
+// Ten rounds after ten of four additions, each of which waits for the one before it, and a jump; the
+// first one of a round, too, if `carried`.
+static void additions_in_turn(bool carried)
+{
+    begin_with(&entries);
+    for (int i = 0; i < 20; i++) {
+        if (i == 10)
+            forget_sum();
+        for (uint64_t k = 0; k < 5; k++) {
+            struct core_op op = { .class = CORE_C_ALU, .bytes = 1, .sources = 1, .results = 1 };
+            struct core_exec e = { .op = &op, .pc = 0x1000 + k };
+
+            if (k == 0 && !carried)
+                op.sources = 0;
+            if (k == 4) {
+                op = (struct core_op){ .class = CORE_C_NONE, .bytes = 1, .flags = CORE_F_BRANCH };
+                e.taken = true;
+            }
+            run(&e);
+        }
+    }
+}
+
+// Who waits for an instruction that the front end has brought late is late for the same reason.
+static void test_front_cause(void **state)
+{
+    (void)state;
+    entries.cached_more = 4; // three entries, the third of which four cycles later: five in all
+    additions_in_turn(false);
+    expect(50, 10 * 5 * 8 - 50, 0, 0, 0, 0);
+    entries.cached_more = 2; // the front end takes three cycles for a round, the additions four
+    additions_in_turn(true);
+    expect(50, 0, 0, 0, 0, 10 * 4 * 8 - 50);
+}
+
 static void test_constants(void **state)
 {
     (void)state;
@@ -214,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_entries, setup),
+        cmocka_unit_test_setup(test_front_cause, setup),
         cmocka_unit_test_setup(test_constants, setup),
         cmocka_unit_test_setup(test_windows, setup),
         cmocka_unit_test_setup(test_repeated, setup),
