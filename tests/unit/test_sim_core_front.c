@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // sim/core.c: entries of the cache of micro-ops, lines of code behind a misprediction, repeated
-// string instructions, and micro-ops that are bound to a port (sim_core.h). Run by `make check-sim`.
+// string instructions, and micro-ops that are bound to a port (sim_core.h). Run by `make
+// check-sim`.
 #include "tests/unit/sim_core.h"
 
 static struct core_machine entries;
@@ -71,8 +72,8 @@ static void test_entries(void **state)
     assert_int_equal(ROUNDS(OP(0x1000), OP(0x1001), OP(0x1002), OP(0x1003), JUMP(0x1004)), 15 * 8);
 }
 
-// Ten rounds after ten of four additions, each of which waits for the one before it, and a jump; the
-// first one of a round, too, if `carried`.
+// Ten rounds after ten of four additions, each of which waits for the one before it, and a jump;
+// the first one of a round, too, if `carried`.
 static void additions_in_turn(bool carried)
 {
     begin_with(&entries);
@@ -138,8 +139,8 @@ static void test_windows(void **state)
 }
 
 // A string instruction takes the front end 18 cycles, where it has more than four lines of each
-// operand 40; the second part of one nothing. Four micro-ops come in a cycle: of two parts there are
-// five, with the other instruction.
+// operand 40; the second part of one nothing. Four micro-ops come in a cycle: of two parts there
+// are five, with the other instruction.
 static uint64_t repeated(uint32_t refs, int parts)
 {
     static const struct core_op other = { .class = CORE_C_NONE, .bytes = 1 };
