@@ -122,14 +122,14 @@ static uint32_t bits_in(uint32_t set)
 // port_choice it is any one of so many. All such sets of the ports, as often as there is room.
 static void choices_of_ports(uint16_t ports, uint32_t choice, uint16_t some[CORE_CHOICES])
 {
-    uint32_t n = 0, set = 0;
+    bool all = !choice || bits_in(ports) <= choice;
+    uint32_t n = 0, set = all ? ports : 0;
 
-    if (!choice || bits_in(ports) < choice)
-        choice = bits_in(ports);
     while (n < CORE_CHOICES) {
-        if (bits_in(set) == choice)
+        if (all || bits_in(set) == choice)
             some[n++] = (uint16_t)set;
-        set = (set - ports) & ports; // the next set of these
+        if (!all)
+            set = (set - ports) & ports; // the next set of these
     }
 }
 
@@ -538,9 +538,9 @@ static uint64_t retires_earlier(const struct core *c)
     return c->retired - min(c->early_retired / c->m->width, c->retired);
 }
 
-// The same, had the front end not been late but for mispredictions and code that it waits for: as
-// long as there is room in the reorder buffer. What else is full is so as much earlier as
-// instructions retire.
+// When an instruction would have been allocated, had the front end not been late but for
+// mispredictions and code that it waits for: as long as there is room in the reorder buffer. What
+// else is full is so as much earlier as instructions retire.
 static void allocate_early(struct core *c, struct flow *f)
 {
     const struct core_machine *m = c->m;
@@ -663,9 +663,12 @@ static uint64_t issue_many(struct core *c, uint32_t class, uint64_t t, uint16_t 
 static inline uint64_t issue(struct core *c, uint32_t class, uint64_t t, uint16_t ports)
 {
     if (c->single[class]) {
+        uint16_t set = c->ports[class][0];
+
         c->choice = c->choice * 1664525 + 1013904223;
-        return units_port(&c->port, t,
-                          allowed(c->some[class][c->choice / CORE_CHOICE_PART], ports));
+        if (ports == UINT16_MAX)
+            set = c->some[class][c->choice / CORE_CHOICE_PART];
+        return units_port(&c->port, t, allowed(set, ports));
     }
     return issue_many(c, class, t, ports);
 }
