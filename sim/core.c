@@ -579,23 +579,15 @@ static void allocate(struct core *c, struct flow *f)
 
 // ---- Execution ----
 
-static uint64_t registers(const struct core *c, const uint8_t *r, uint32_t n, uint64_t t)
+// When all of these registers are there: ready or, as if the front end had not been late, early.
+static uint64_t registers(const uint64_t there[CORE_REGISTERS], const uint8_t *r, uint32_t n,
+                          uint64_t t)
 {
     // Two without branches: their number differs from instruction to instruction.
-    t = max(t, n > 0 ? c->ready[r[0]] : 0);
-    t = max(t, n > 1 ? c->ready[r[1]] : 0);
+    t = max(t, n > 0 ? there[r[0]] : 0);
+    t = max(t, n > 1 ? there[r[1]] : 0);
     for (uint32_t i = 2; i < n; i++)
-        t = max(t, c->ready[r[i]]);
-    return t;
-}
-
-// When they would be there, had the front end not been late.
-static uint64_t early_registers(const struct core *c, const uint8_t *r, uint32_t n, uint64_t t)
-{
-    t = max(t, n > 0 ? c->early[r[0]] : 0);
-    t = max(t, n > 1 ? c->early[r[1]] : 0);
-    for (uint32_t i = 2; i < n; i++)
-        t = max(t, c->early[r[i]]);
+        t = max(t, there[r[i]]);
     return t;
 }
 
@@ -603,11 +595,11 @@ static uint64_t early_registers(const struct core *c, const uint8_t *r, uint32_t
 static void note_earlier(const struct core *c, struct flow *f, uint64_t t)
 {
     uint64_t start = min(c->early_alloc + c->m->depth, f->start);
-    uint64_t address = early_registers(c, f->op->address, f->op->addresses, start), early = start;
+    uint64_t address = registers(c->early, f->op->address, f->op->addresses, start), early = start;
 
     if (f->loaded)
         early = max(early, f->loaded - (f->addresses - min(address, f->addresses)));
-    early = early_registers(c, f->op->source, f->op->sources, early);
+    early = registers(c->early, f->op->source, f->op->sources, early);
     f->earlier = t - min(early, t);
 }
 
@@ -878,7 +870,7 @@ static void compute(struct core *c, struct flow *f)
     uint64_t from = max(f->start, f->loaded);
     uint64_t t = c->m->fadd_chain && f->op->class == CORE_C_FADD
                      ? terms(c, f->op, from)
-                     : registers(c, f->op->source, f->op->sources, from);
+                     : registers(c->ready, f->op->source, f->op->sources, from);
 
     note_earlier(c, f, t);
     f->done = t;
@@ -966,7 +958,7 @@ static void execute(struct core *c, struct flow *f)
 {
     const struct core_exec *e = f->e;
 
-    f->addresses = registers(c, f->op->address, f->op->addresses, f->start);
+    f->addresses = registers(c->ready, f->op->address, f->op->addresses, f->start);
     for (uint32_t i = 0; i < e->refs; i++)
         if (e->ref[i].reads)
             load(c, f, &e->ref[i]);
