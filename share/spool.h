@@ -23,7 +23,7 @@
 #include "share/moduli.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 26u
+#define SPOOL_VERSION 27u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -826,6 +826,7 @@ struct spool_header {
     uint64_t n_native;
     uint32_t s_native, n_unused;
     uint64_t n_ahead; // full record buffers that their own thread simulated ahead of their turn
+    uint64_t n_again; // of these, in vain: replayed in their turn (count/ahead.h)
     uint64_t n_reserved[5];
     // Start of `quern run`, ns since 1970: a warning is printed for modules modified later.
     uint64_t start_time;

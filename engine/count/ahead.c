@@ -10,6 +10,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
+#include "engine/count/cores.h"
 #include "engine/count/lineids.h"
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
@@ -21,19 +22,21 @@
 
 #define EACH (TA_RECORD_SIZE / (u32)sizeof(struct ll_pending)) // places of a record buffer
 #define ALL  (TA_RECORD_BUFFERS * EACH)
-// Of LL_OPEN, in place of bytes: what happens to frames between the references before and after it.
-// addr: the frame.
+// Of LL_OPEN, in place of bytes: what happens between the references before and after it.
+#define COUNT 0xfbu // counter: so much more, as addr says
+// To frames. addr: the frame.
 #define NOTE  0xfcu // up to that frame all that have not noted the totals do
 #define LEFT  0xfdu // it has ended; counter: its first one
 #define BACK  0xfeu // a handler's: the totals are those that it has noted
 #define SMALL 64u   // with --small-buffers, places at least
 // Where a list has more places, the thread helps more by simulating pieces of LL (ll.h): so many
 // buffers are not simulated ahead then.
-#define LONG (ALL / 8)
-#define REST 64u
+#define LONG      (ALL / 8)
+#define REST      64u
+#define LIST_PART 0x10000u
 
-_Static_assert(TA_RECORDS % 0x10000 == 0 && TA_RECORD_STRIDE % 0x10000 == 0 &&
-                   TA_RECORD_SIZE % 0x10000 == 0,
+_Static_assert(TA_RECORDS % LIST_PART == 0 && TA_RECORD_STRIDE % LIST_PART == 0 &&
+                   TA_RECORD_SIZE % LIST_PART == 0,
                "ll_ahead_full() is called at each multiple");
 
 // In the second state's area.
@@ -45,7 +48,12 @@ struct ahead {
     u64 sp, top;                                      // at the beginning
     u32 turn;                                         // it is their turn already
     u32 missed;                                       // of a reference with two lines, one has
+    u32 failed;                                       // more has missed than there is space for
     u32 runs;                                         // for --small-buffers
+    u32 events;                                       // there are some
+    u32 skips;                                        // `left` is known
+    s64 left;                                         // t->core_left behind it
+    u64 insns;                                        // of the last buffer
     u16 d1[CONFIG_AHEAD_SETS], i1[CONFIG_AHEAD_SETS]; // ways of each set that are filled
     u32 open[2 * CONFIG_AHEAD_WAYS];                  // places, of lines and of references
 };
@@ -83,7 +91,7 @@ static u32 end_of(const struct thread *a)
 
 static bool is_event(u32 size)
 {
-    return size != LL_DONE && size & LL_OPEN && (size & LL_BYTES) >= NOTE;
+    return size != LL_DONE && size & LL_OPEN && (size & LL_BYTES) >= COUNT;
 }
 
 static void list_begin(struct thread *a)
@@ -92,7 +100,7 @@ static void list_begin(struct thread *a)
 
     h->start = tb_config.recordbuf_grows ? 0 : ALL - (SMALL << h->runs++ % 8);
     h->sorted = h->start;
-    h->settled = h->nopen = 0;
+    h->settled = h->nopen = h->events = 0;
     ll_ahead_begin(a, address_of(a, h->start));
 }
 
@@ -158,6 +166,20 @@ void ahead_fetch(struct thread *a, u64 pc, u32 len, u32 first, u32 last, u32 cou
     reference(a, &two, pc, len | LL_FETCH, counter);
 }
 
+// -- what is counted between references --
+
+// A frame need not have noted the totals for it.
+void ahead_count_later(struct thread *a, u32 counter, u64 n)
+{
+    if (!n)
+        return;
+    ahead_of(a)->events = 1;
+    *(struct ll_pending *)a->ll = (struct ll_pending){ n, counter, LL_OPEN | COUNT };
+    a->ll += sizeof(struct ll_pending);
+    if (a->ll % LIST_PART == 0)
+        ll_full(a);
+}
+
 // -- frames --
 
 static void set_size(struct ll_pending *w, u32 size)
@@ -203,7 +225,7 @@ void ahead_frame(struct thread *a, enum frames_late what, u32 frame, u32 counter
     }
 }
 
-// A thread that is killed here may lose what a call has cost, but counts none twice.
+// A thread that is killed here may lose what a call has cost, or a count, but counts none twice.
 static void settle_event(struct thread *t, struct ll_pending *w)
 {
     u32 what = w->size & LL_BYTES;
@@ -211,6 +233,7 @@ static void settle_event(struct thread *t, struct ll_pending *w)
     set_size(w, LL_DONE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     switch (what) {
+    case COUNT: calls_count(t, w->counter, w->addr); break;
     case NOTE:
         t->late_top = w->addr;
         frames_late_fill(t);
@@ -287,12 +310,12 @@ static void settle_one(struct thread *t, struct ahead *h, struct ll_pending *w)
     }
 }
 
-// By LL, and what happens to frames in between.
-static void simulate(struct thread *t, struct ll_pending *from, struct ll_pending *end)
+// By LL, and what happens in between.
+static void simulate(struct thread *t, bool events, struct ll_pending *from, struct ll_pending *end)
 {
     struct ll_pending *w;
 
-    for (; tb_config.calls && from < end; from = w) {
+    for (; events && from < end; from = w) {
         for (w = from; w < end && !is_event(w->size); w++)
             ;
         if (from < w)
@@ -318,7 +341,7 @@ static void settle(struct thread *t, struct thread *a)
         to = (from / EACH + 1) * EACH;
         if (to > end)
             to = end;
-        simulate(t, at(a, from), at(a, from) + (to - from));
+        simulate(t, tb_config.calls || h->events, at(a, from), at(a, from) + (to - from));
     }
     list_begin(a);
 }
@@ -334,6 +357,11 @@ static void full(struct thread *a)
         return;
     if (place < ALL) {
         a->ll = address_of(a, place);
+        return;
+    }
+    if (ahead_keeps()) {
+        h->failed = 1;
+        a->ll = address_of(a, h->start);
         return;
     }
     if (!h->turn) {
@@ -407,6 +435,27 @@ static bool follows(const struct thread *t, const struct ahead *h)
            (!tb_config.calls || (t->late_top == h->top && t->late_last == h->top));
 }
 
+bool ahead_keeps(void)
+{
+    return tb_config.sampled;
+}
+
+bool ahead_joins(const struct thread *t)
+{
+    const struct ahead *h = ahead_of(t->ahead);
+
+    return !h->failed &&
+           (!ahead_keeps() || h->skips || cores_stays_off(t, cores_ahead_insns(t->ahead)));
+}
+
+// t has executed what a has: once, however often it is begun.
+static void skip(const struct thread *t, const struct thread *a, struct ahead *h)
+{
+    if (!h->skips)
+        h->left = t->core_left - (s64)cores_ahead_insns(a);
+    __atomic_store_n(&h->skips, 1, __ATOMIC_RELEASE);
+}
+
 void ahead_join(struct thread *t)
 {
     struct thread *a = t->ahead;
@@ -415,6 +464,8 @@ void ahead_join(struct thread *t)
 
     if (!h->turn && !follows(t, h))
         engine_die(ENGINE_DAMAGED "a buffer does not follow the one before it");
+    if (ahead_keeps())
+        skip(t, a, h);
     settle(t, a);
     later = t->clock;
     for (u32 i = 0; i < tb_config.d1_sets; i++)
@@ -423,6 +474,10 @@ void ahead_join(struct thread *t)
         join_i1(t, a, i, h->i1[i], later);
     t->clock = later + a->clock;
     t->replay_sp = a->replay_sp;
+    if (ahead_keeps()) {
+        t->record_tail = a->record_tail;
+        t->core_left = h->left;
+    }
     if (tb_config.calls)
         frames_late_settle(t, a->late_top);
     __atomic_store_n(&t->ahead_full, 0, __ATOMIC_RELEASE);
@@ -448,11 +503,19 @@ void ahead_thread_init(struct thread *t)
         t->ahead = thread_at_slot(slotmem_slot_of((u64)t->misses, &offset));
 }
 
+// By what the last one had, with a tenth more. Whatever is said here, ahead_joins() decides.
+static bool may_stay_off(const struct thread *t, u32 before)
+{
+    u64 insns = t->ahead->self ? ahead_of(t->ahead)->insns : 0;
+
+    return !ahead_keeps() || cores_stays_off(t, (insns + insns / 10) * (before + 1));
+}
+
 // Ids have to fit beside the bytes of a fetch.
-bool ahead_may(const struct thread *t)
+bool ahead_may(const struct thread *t, u32 before)
 {
     return t->ahead && !t->ahead_rest && !__atomic_load_n(&t->ahead_full, __ATOMIC_ACQUIRE) &&
-           ll_ahead_may(t) && lineids_count() < TA_I1_IDS;
+           ll_ahead_may(t) && lineids_count() < caches_ids() && may_stay_off(t, before);
 }
 
 // The area may have been another thread's.
@@ -469,6 +532,7 @@ static void make(struct thread *t)
     a->is_ahead = 1;
     a->tid = t->tid;
     a->counters = a->misses = t->counters;
+    a->levels = t->levels; // of which nothing is used
     caches_ahead_init(a);
 }
 
@@ -479,7 +543,9 @@ struct thread *ahead_begin(struct thread *t, u64 sp, u64 top)
 
     make(t);
     t->ahead_full = 1;
-    h->turn = h->missed = 0;
+    h->turn = h->missed = h->failed = h->skips = 0;
+    if (tb_config.core)
+        cores_ahead_begin(a);
     memset(h->d1, 0, tb_config.d1_sets * sizeof(h->d1[0]));
     memset(h->i1, 0, tb_config.i1_sets * sizeof(h->i1[0]));
     list_begin(a);
@@ -495,7 +561,12 @@ struct thread *ahead_begin(struct thread *t, u64 sp, u64 top)
 
 void ahead_sort(struct thread *t)
 {
-    sort(t->ahead);
+    if (ahead_keeps())
+        ahead_of(t->ahead)->insns = cores_ahead_insns(t->ahead);
+    if (ahead_of(t->ahead)->failed)
+        t->ahead_rest = REST;
+    else
+        sort(t->ahead);
     if (end_of(t->ahead) - ahead_of(t->ahead)->start > LONG)
         t->ahead_rest = REST;
 }

@@ -16,6 +16,7 @@
 #ifndef QUERN_ENGINE_AHEAD_H
 #define QUERN_ENGINE_AHEAD_H
 
+#include "engine/callgraph/calls.h"
 #include "engine/callgraph/frames.h"
 #include "engine/thread/thread.h"
 
@@ -29,9 +30,10 @@ void ahead_init(void);
 // there is its second state. Without such a slot it has none.
 void ahead_thread_init(struct thread *t);
 
-// Whether t may simulate a buffer ahead now: nothing is in its second state, what is recorded is
-// batched as that needs, and the last one had not so many misses that it did not pay.
-bool ahead_may(const struct thread *t);
+// Whether t may simulate a buffer ahead now, `before` others being queued: nothing is in its second
+// state, what is recorded is batched as that needs, the last one had not so many misses that it did
+// not pay, and by its instructions no core will want to see this one.
+bool ahead_may(const struct thread *t, u32 before);
 // Another buffer is full.
 void ahead_next(struct thread *t);
 
@@ -51,6 +53,12 @@ void ahead_join(struct thread *t);
 // with those records.
 void ahead_resume(struct thread *t);
 
+// Whether that can be done. It cannot if t's core is to see some of the buffer's instructions, or
+// if more has missed than there is space for: then its records are to be replayed.
+bool ahead_joins(const struct thread *t);
+// Whether that is not known before: the records are needed until then.
+bool ahead_keeps(void);
+
 // What t has in its second state is given up.
 void ahead_forget(struct thread *t);
 
@@ -60,6 +68,16 @@ void ahead_frame(struct thread *a, enum frames_late what, u32 frame, u32 counter
 void ahead_left(struct thread *a, u64 frame, u32 counter);
 void ahead_back(struct thread *a, u64 frame);
 void ahead_note(struct thread *a);
+
+// As calls_count(); of a second state it is done when that is joined.
+void ahead_count_later(struct thread *a, u32 counter, u64 n);
+static inline void ahead_count(struct thread *t, u32 counter, u64 n)
+{
+    if (UNLIKELY(t->is_ahead))
+        ahead_count_later(t, counter, n);
+    else
+        calls_count(t, counter, n);
+}
 
 // A two-line fetch, of a second state.
 void ahead_fetch(struct thread *a, u64 pc, u32 len, u32 first, u32 last, u32 counter);

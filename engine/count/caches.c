@@ -355,9 +355,16 @@ void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
     ll_ref(t, addr, size, counter);
 }
 
+u32 caches_ids(void)
+{
+    return levels_are_on() ? LL_ID_LEVELS : TA_I1_IDS;
+}
+
 u32 caches_fetch_bits(u32 id)
 {
-    return tb_config.ahead ? LL_FETCH | id << LL_ID_SHIFT : levels_are_on() ? LL_FETCH : 0;
+    if (!tb_config.ahead)
+        return levels_are_on() ? LL_FETCH : 0;
+    return LL_FETCH | (id < caches_ids() ? id << LL_ID_SHIFT : 0);
 }
 
 void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter, u32 id)

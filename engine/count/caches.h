@@ -67,6 +67,8 @@ void caches_i1_missed(struct thread *t, u64 addr, u32 size, u32 counter, u32 id)
 bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last);
 // What LL's batch has of a fetch besides its bytes.
 u32 caches_fetch_bits(u32 id);
+// Larger ids are not in them.
+u32 caches_ids(void);
 
 // -- for ahead.h --
 // In an area that has the tables of a second state: makes it, and empties it.

@@ -150,6 +150,22 @@ void cores_thread_init(struct thread *t)
         serial = core;
 }
 
+#define ENDLESS (1l << 62) // instructions
+
+void cores_ahead_begin(struct thread *a)
+{
+    if (!a->cores)
+        a->cores = heap_large(sizeof(*a->cores));
+    a->cores->open = false;
+    a->core_phase = CORES_OFF;
+    a->core_left = ENDLESS;
+}
+
+u64 cores_ahead_insns(const struct thread *a)
+{
+    return (u64)(ENDLESS - a->core_left);
+}
+
 void cores_learn_fetch(struct thread *t, u64 pc, u32 bytes)
 {
     core_learn_line(t->cores->core, pc);

@@ -70,6 +70,17 @@ static inline void cores_skip(struct thread *t, u32 n)
     t->core_left -= n;
 }
 
+// For count/ahead.h: a second state begins. It has no core, and is in CORES_OFF all the time.
+void cores_ahead_begin(struct thread *a);
+// How many instructions it has executed since.
+u64 cores_ahead_insns(const struct thread *a);
+// Whether t is in CORES_OFF, and is for n more instructions and CORES_MARGIN.
+static inline bool cores_stays_off(const struct thread *t, u64 n)
+{
+    return __atomic_load_n(&t->core_phase, __ATOMIC_RELAXED) == CORES_OFF &&
+           __atomic_load_n(&t->core_left, __ATOMIC_RELAXED) > (s64)n;
+}
+
 // A thread begins: a core that has executed nothing. With --serialize-threads all have the same.
 void cores_thread_init(struct thread *t);
 

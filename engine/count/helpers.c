@@ -5,6 +5,7 @@
 
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/helperdesc.h"
+#include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/count/reftrace.h"
 #include "engine/spool/config.h"
@@ -143,13 +144,18 @@ static u32 vec_elements(const struct thread *t, const struct helperdesc_vec *d, 
     return vec_addresses(t, d, addr);
 }
 
-static void vec_in_calls(struct thread *t, const struct helperdesc_vec *d, u32 mask)
+static u32 elements_of(u32 mask)
 {
     u32 n = 0;
 
     for (; mask; mask &= mask - 1)
         n++;
-    calls_elements(t, d->write ? SPOOL_E_DW : SPOOL_E_DR, n);
+    return n;
+}
+
+static void vec_in_calls(struct thread *t, const struct helperdesc_vec *d, u32 mask)
+{
+    calls_elements(t, d->write ? SPOOL_E_DW : SPOOL_E_DR, elements_of(mask));
 }
 
 static void vec_refs(struct thread *t, const struct helperdesc_vec *d, u32 mask, u32 size,
@@ -157,10 +163,10 @@ static void vec_refs(struct thread *t, const struct helperdesc_vec *d, u32 mask,
 {
     u32 counter = first + d->dyn; // dyn_r, dyn_w, the levels of d1mr, those of d1mw
 
+    ahead_count(t, counter + d->write, elements_of(mask & (u32)((2ul << d->last) - 1)));
     for (u32 i = 0; i <= d->last; i++) {
         if (!(mask >> i & 1))
             continue;
-        calls_count(t, counter + d->write, 1);
         reftrace_ref(d->write ? REFTRACE_WRITE : REFTRACE_READ, addr[i], size, false);
         caches_dref(t, addr[i],
                     sim_clip(size, tb_config.min_line) | caches_way(!d->write, d->write),

@@ -418,7 +418,7 @@ static void levels_alone(struct thread *t, u64 addr, u32 size, u32 counter)
             levels_apart(t, NULL, NULL);
         lock_take(&stripe[0].lock);
     }
-    levels_ref(t, addr, size & ~LL_FETCH, (size & LL_FETCH) != 0, counter);
+    levels_ref(t, addr, bytes_of(size), (size & LL_FETCH) != 0, counter);
     if (ll.shared)
         lock_drop(&stripe[0].lock);
 }
@@ -509,7 +509,7 @@ static void simulate_levels(struct thread *t, struct ll_pending *w, struct ll_pe
             size = w->size;
             if (size == LL_DONE)
                 continue;
-            bytes = size & ~LL_FETCH;
+            bytes = bytes_of(size);
             mark(w, LL_DONE);
             one(t, w->addr, bytes ? bytes : 1, (size & LL_FETCH) != 0, w->counter);
         }

@@ -7,6 +7,7 @@
 #include "engine/base/nolibc.h"
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/helperdesc.h"
+#include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
@@ -131,7 +132,6 @@ static void element(struct thread *t, const struct run *r, u64 i)
 
 static void branch(struct thread *t, const struct run *r, bool taken)
 {
-    calls_count(t, r->first + r->c.rep_bc, 1);
     reftrace_cond(r->pc, taken, false);
     caches_branch(t, r->pc, taken, r->first + r->c.bcm);
 }
@@ -151,13 +151,15 @@ static void pulse(struct thread *t, u64 i)
 static void passes(struct thread *t, const struct run *r)
 {
     bool compares = r->what.op >= STR_CMPS;
+    u64 all = r->n + !r->ended;
 
-    for (u64 i = 0; i < r->n + !r->ended; i++) {
+    ahead_count(t, r->first + r->c.rep_ir, all ? all - 1 : 0);
+    if (tb_config.branch)
+        ahead_count(t, r->first + r->c.rep_bc, all + (compares ? r->n : 0));
+    for (u64 i = 0; i < all; i++) {
         pulse(t, i + 1);
-        if (i) { // its fetch hits: nothing else has touched I1 since the first
-            calls_count(t, r->first + r->c.rep_ir, 1);
+        if (i) // its fetch hits: nothing else has touched I1 since the first
             reftrace_again();
-        }
         if (tb_config.branch)
             branch(t, r, i < r->n);
         if (i == r->n)
@@ -210,8 +212,8 @@ static void account(struct thread *t, const struct run *r)
     u64 seen = 0;
 
     if (tb_config.cache) {
-        calls_count(t, r->first + r->c.dyn_r, (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r->n);
-        calls_count(t, r->first + r->c.dyn_w, op == STR_MOVS || op == STR_STOS ? r->n : 0);
+        ahead_count(t, r->first + r->c.dyn_r, (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r->n);
+        ahead_count(t, r->first + r->c.dyn_w, op == STR_MOVS || op == STR_STOS ? r->n : 0);
     }
     if (tb_config.rep_cachegrind) {
         passes(t, r);

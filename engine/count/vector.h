@@ -60,6 +60,7 @@
 // bits above them. LL_OPEN is for ahead.c alone: whether it has missed is not known.
 #define LL_BYTES      0xff
 #define LL_ID_SHIFT   8
+#define LL_ID_LEVELS  0x20000 // with levels.h, ids below this: LL_STREAMS_ASKED is above them
 #define LL_OPEN       0x80000000
 #define LL_ONE_MISSED 0x20000000 // of what has two lines, one has missed
 

@@ -6,6 +6,7 @@
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/restore.h"
+#include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/objects/objtable.h"
 #include "engine/replay/arena.h"
@@ -301,9 +302,12 @@ bool recordbuf_full(struct thread *t, u64 addr, u64 *r11, u64 sp)
     replayer_start();
     pays = replayer_is_there() && replayer_pays(t);
     if (pays && replayer_ahead(t, (const u64 *)t->recordbuf_begin, (const u64 *)start)) {
-        next = begin_of(t, number_of(t), size);
-        *(u64 *)t->recordbuf_begin = *(u64 *)next = 0;
-        replayer_ahead_over(t, (const u64 *)t->recordbuf_begin);
+        next = ahead_keeps() ? next_of(t, size) : begin_of(t, number_of(t), size);
+        *(u64 *)next = 0;
+        if (!ahead_keeps()) {
+            *(u64 *)t->recordbuf_begin = 0;
+            replayer_ahead_over(t, (const u64 *)t->recordbuf_begin);
+        }
     } else if (pays) {
         next = next_of(t, size);
         *(u64 *)next = 0;

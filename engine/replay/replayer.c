@@ -122,7 +122,7 @@ static bool is_awaited(const struct job *j)
            queued(j) > __atomic_load_n(&j->until, __ATOMIC_RELAXED);
 }
 
-static const struct buffer *oldest(const struct job *j)
+static struct buffer *oldest(struct job *j)
 {
     return &j->buffer[j->done % QUEUED];
 }
@@ -134,17 +134,28 @@ static bool is_ready(const struct buffer *b)
     return state == BUFFER_RECORDS || state == BUFFER_JOINS;
 }
 
-// Simulates the buffer that has been taken.
-static void simulate(struct thread *t, const struct buffer *b)
+// Of a buffer that has been taken: whether it is joined. If it cannot be, its records are replayed.
+static bool is_joined(struct thread *t, struct buffer *b)
 {
-    if (b->state == BUFFER_JOINS)
+    if (b->state != BUFFER_JOINS || ahead_joins(t))
+        return b->state == BUFFER_JOINS;
+    b->state = BUFFER_RECORDS;
+    ahead_forget(t);
+    __atomic_fetch_add(&spool->n_again, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+// Simulates the buffer that has been taken.
+static void simulate(struct thread *t, struct buffer *b)
+{
+    if (is_joined(t, b))
         ahead_join(t);
     else
         replay_records(t, b->from, b->end);
 }
 
 // Takes the oldest buffer. NULL: there is none, or someone is replaying it.
-static const struct buffer *job_take(struct job *j)
+static struct buffer *job_take(struct job *j)
 {
     u32 expected = JOB_FREE;
 
@@ -197,7 +208,7 @@ static bool take_any(void)
 
     while ((t = threads_next_live(&slot))) {
         struct job *j = job_of(t);
-        const struct buffer *b;
+        struct buffer *b;
 
         if (!queued(j) || !is_ready(oldest(j)))
             continue;
@@ -334,7 +345,7 @@ static void inherit(void)
     forget_locks();
     while ((t = threads_next_live(&slot))) {
         struct job *j = job_of(t);
-        const struct buffer *b;
+        struct buffer *b;
         u32 last = (j->given - 1) % QUEUED;
 
         if (!t->own || thread_own(t)->tgid != replayer.client)
@@ -651,7 +662,7 @@ static void settle(struct thread *t, u32 n, u32 looks, bool patient)
     u32 seen = 0;
 
     while (queued(j) > n) {
-        const struct buffer *b;
+        struct buffer *b;
 
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
             await(t, n, patient);
@@ -659,7 +670,7 @@ static void settle(struct thread *t, u32 n, u32 looks, bool patient)
         } else if (seen++ < looks) {
             __builtin_ia32_pause();
         } else if ((b = job_take(j))) {
-            if (b->state == BUFFER_JOINS)
+            if (is_joined(t, b))
                 join_here(t);
             else
                 replay_run(t, b->from, b->end);
@@ -676,13 +687,13 @@ void replayer_settle(struct thread *t)
         settle(t, 0, 0, false);
 }
 
-// Queued buffers whose records are needed.
+// Queued buffers whose records are needed, or may be.
 static u32 held(const struct job *j)
 {
     u32 n = 0;
 
     for (u32 i = __atomic_load_n(&j->done, __ATOMIC_ACQUIRE); i != j->given; i++)
-        n += j->buffer[i % QUEUED].state != BUFFER_JOINS;
+        n += ahead_keeps() || j->buffer[i % QUEUED].state != BUFFER_JOINS;
     return n;
 }
 
@@ -700,7 +711,7 @@ static u32 behind_joining(const struct job *j)
 static void take_over_within(struct thread *t)
 {
     struct job *j = job_of(t);
-    const struct buffer *b;
+    struct buffer *b;
 
     if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
         forget_locks();
@@ -777,8 +788,10 @@ bool replayer_ahead(struct thread *t, const u64 *from, const u64 *end)
 
     ahead_next(t);
     while (held(j) >= least) {
-        if (is_known(t, from) && ahead_may(t)) {
+        if (is_known(t, from) && ahead_may(t, queued(j))) {
             simulate_ahead(t, from, end);
+            if (ahead_keeps())
+                settle(t, TA_RECORD_BUFFERS - 1, MOMENT, true);
             return true;
         }
         if (held(j) < TA_RECORD_BUFFERS - 1)

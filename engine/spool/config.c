@@ -78,18 +78,26 @@ static u32 vectors(void)
     return cpu.avx2 ? 32 : 0;
 }
 
+// Whether what L1 misses is in one line of the level below.
+static bool is_in_one(const struct spool_geometry *l1)
+{
+    return l1->line <= spool->ll.line &&
+           (!(spool->flags & SPOOL_F_L2) || l1->line <= spool->machine.l2.line);
+}
+
 // Whether a thread may simulate a buffer before its turn (count/ahead.h): where only caches are
-// simulated, with or without a call graph, of a size for which there is space, and a line that
-// misses an L1 is in one line of LL.
+// simulated, with or without a call graph, or a machine which sees no branches but those of its
+// samples; of a size for which there is space, and a line that misses an L1 is in one line of the
+// level below.
 static bool may_ahead(const struct tb_config *c)
 {
-    const struct spool_geometry *i1 = &spool->i1, *d1 = &spool->d1, *ll = &spool->ll;
-    bool others = c->branch || (c->calls && !c->calls_lazy) || c->data || c->curve || c->core ||
-                  c->predictor || (spool->flags & SPOOL_F_L2);
+    const struct spool_geometry *i1 = &spool->i1, *d1 = &spool->d1;
+    bool branches = (c->branch || c->predictor) && !c->learns;
+    bool others = branches || (c->calls && !c->calls_lazy) || c->data || c->curve;
 
-    return c->replayer && c->replayer_split && c->stamps && !others && ll->line >= i1->line &&
-           ll->line >= d1->line && d1->line <= CONFIG_AHEAD_LINE &&
-           c->i1_sets <= CONFIG_AHEAD_SETS && c->d1_sets <= CONFIG_AHEAD_SETS &&
+    return c->replayer && c->replayer_split && c->stamps && !others && is_in_one(i1) &&
+           is_in_one(d1) && d1->line <= CONFIG_AHEAD_LINE && c->i1_sets <= CONFIG_AHEAD_SETS &&
+           c->d1_sets <= CONFIG_AHEAD_SETS &&
            i1->size / i1->line + d1->size / d1->line <= CONFIG_AHEAD_WAYS;
 }
 

@@ -241,6 +241,7 @@ void summary_engine(FILE *f, const struct spool_header *h)
         { "full buffers handed over to quern-replay", h->n_handed },
         { "references to LL simulated by their thread meanwhile", h->n_helped },
         { "full buffers simulated by their thread ahead of their turn", h->n_ahead },
+        { "of these once more, in their turn", h->n_again },
         { "full buffers replayed by their thread", h->n_replayed },
         { "code cache flushes", h->n_flush },
         { "blocks invalidated", h->n_invalidate },

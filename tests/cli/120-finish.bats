@@ -255,6 +255,7 @@ END
 ==PID== engine: 0 full buffers handed over to quern-replay
 ==PID== engine: 0 references to LL simulated by their thread meanwhile
 ==PID== engine: 0 full buffers simulated by their thread ahead of their turn
+==PID== engine: 0 of these once more, in their turn
 ==PID== engine: 0 full buffers replayed by their thread
 ==PID== engine: 0 code cache flushes
 ==PID== engine: 0 blocks invalidated

@@ -150,11 +150,8 @@ END
     same "$(awk '/^18 / { print $2, $8, $9 }' out-off)" "1 1000 16"
 }
 
-# Trees are built and searched, arrays walked along rows and columns, strings copied. Geometries with one set,
-# one way, sets that are no whole vectors, other lines.
-@test "buffers simulated before their turn change no count" {
-    real
-    [ "$(nproc)" -ge 2 ] || skip "one processor"
+# work: trees are built and searched, arrays walked along rows and columns, strings copied.
+make_work() {
     cat > work.c << 'END'
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +196,13 @@ int main(void)
 }
 END
     gcc -O1 -g -o work work.c
+}
+
+# Geometries with one set, one way, sets that are no whole vectors, other lines.
+@test "buffers simulated before their turn change no count" {
+    real
+    [ "$(nproc)" -ge 2 ] || skip "one processor"
+    make_work
     for options in '' --calls=yes '--D1=512,8,64 --I1=512,8,64 --LL=65536,16,64' '--D1=3072,12,64 --I1=4096,1,64' \
         '--D1=8192,4,128 --I1=2048,2,32 --LL=131072,8,128' '--calls=yes --D1=1536,12,64 --I1=1024,4,64 --LL=37748736,12,64'; do
         "$QUERN" run -q $options --replay=off -o off ./work 3>&-
@@ -211,6 +215,26 @@ END
             esac
         done
     done
+}
+
+# With samples a buffer is simulated before its turn in vain where the core wants to see some of it. How many are
+# depends on who is faster: tests/unit/count/test_ahead.c and replay/test_replayer.c have both cases.
+@test "nor of a machine" {
+    real
+    [ "$(nproc)" -ge 2 ] || skip "one processor"
+    make_work
+    ahead=0
+    for machine in zen5 sapphire-rapids zen5,core=off; do
+        sampling=--core-sampling=1000,60000,300,100,500
+        case $machine in *off) sampling= ;; esac
+        "$QUERN" run -q --machine=$machine $sampling --replay=inline -o inline ./work 3>&-
+        for how in split 'split --small-buffers' 'split --small-buffers --no-vectors' auto; do
+            "$QUERN" run -v --machine=$machine $sampling --replay=$how -o out ./work 3>&- 2> said
+            diff <(grep -vE '^(pid|cmd):' inline) <(grep -vE '^(pid|cmd):' out)
+            ahead=$((ahead + $(tr -d , < said | awk '/ ahead of their turn/ { print $3 }')))
+        done
+    done
+    [ "$ahead" -gt 0 ]
 }
 
 @test "a fragment asks for its record's lines, unless --no-hints" {

@@ -65,4 +65,17 @@ void cores_learn_branch(struct thread *t, u32 pc)
     (void)pc;
 }
 
+static const s64 cores_none_left = 1l << 40;
+
+void cores_ahead_begin(struct thread *a)
+{
+    a->core_phase = CORES_OFF;
+    a->core_left = cores_none_left;
+}
+
+u64 cores_ahead_insns(const struct thread *a)
+{
+    return (u64)(cores_none_left - a->core_left);
+}
+
 #endif

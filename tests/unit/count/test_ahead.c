@@ -19,6 +19,7 @@
 #include "engine/callgraph/frames.h"
 #include "engine/count/ahead.h"
 #include "engine/count/caches.h"
+#include "engine/count/cores.h"
 #include "engine/count/lineids.h"
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
@@ -306,11 +307,11 @@ static void rounds(u32 n)
         for (u32 k = 0; k < all; k++)
             expect(&op[k]);
         earlier = before;
-        assert_true(ahead_may(t));
+        assert_true(ahead_may(t, 0));
         ahead_begin(t, 7 * i, 0);
         for (u32 k = before; k < all; k++)
             simulate(t->ahead, &op[k]);
-        assert_false(ahead_may(t));
+        assert_false(ahead_may(t, 0));
         if (below(2))
             ahead_sort(t);
         simulate_earlier();
@@ -472,28 +473,125 @@ static void test_frames(void **state)
     tb_config.calls = false;
 }
 
+// What is counted without a reference is counted between those before and after it, when it is the
+// buffer's turn: once, also where the list is full in between.
+static void test_counts(void **state)
+{
+    (void)state;
+    for (u32 k = 0; k < 2; k++) {
+        u64 many = k ? 300 : 3;
+
+        begin((struct spool_geometry){ 4096, 4, 64 }, (struct spool_geometry){ 2048, 2, 64 }, 0);
+        tb_config.recordbuf_grows = !k;
+        ahead_count(t, 8, 2); // at once
+        assert_int_equal(counted[8], 2);
+        ahead_begin(t, 0, 0);
+        for (u32 i = 0; i < many; i++) {
+            ahead_count(t->ahead, 8, 5);
+            load(i);
+            ahead_count(t->ahead, 10, 0); // nothing: not on the list
+        }
+        assert_int_equal(turns > 0, k);
+        if (!k)
+            assert_int_equal(counted[8], 2);
+        ahead_join(t);
+        ll_drain(t);
+        assert_int_equal(counted[8], 2 + 5 * many);
+        assert_int_equal(counted[2], many);
+        assert_int_equal(counted[10], 0);
+    }
+}
+
+static void begin_sampled(bool grows)
+{
+    begin((struct spool_geometry){ 4096, 4, 64 }, (struct spool_geometry){ 2048, 2, 64 }, 0);
+    tb_config.core = tb_config.sampled = tb_config.learns = true;
+    tb_config.recordbuf_grows = grows;
+    t->core_phase = CORES_OFF;
+    t->core_left = 1000;
+}
+
+// Where a core sees samples, a buffer is joined if all of its instructions are between two of them.
+static void test_samples(void **state)
+{
+    (void)state;
+    assert_false(ahead_keeps());
+    begin_sampled(true);
+    assert_true(ahead_keeps());
+    ahead_begin(t, 0, 0);
+    cores_skip(t->ahead, 400);
+    load(1);
+    t->ahead->record_tail = (const struct record_block *)op;
+    assert_true(ahead_joins(t));
+    t->core_left = 401;
+    assert_true(ahead_joins(t));
+    t->core_left = 400;
+    assert_false(ahead_joins(t));
+    t->core_left = 1000;
+    t->core_phase = CORES_LEARN;
+    assert_false(ahead_joins(t));
+    t->core_phase = CORES_OFF;
+    ahead_sort(t);
+    ahead_join(t);
+    assert_int_equal(t->core_left, 600);
+    assert_ptr_equal(t->record_tail, op);
+    assert_true(ahead_joins(t)); // whoever was killed here may do it again
+    ahead_join(t);
+    assert_int_equal(t->core_left, 600);
+    assert_int_equal(counted[2], 1);
+    // The next one may have a tenth more, and so may those before it.
+    t->core_left = 441;
+    assert_true(ahead_may(t, 0));
+    assert_false(ahead_may(t, 1));
+    t->core_left = 440;
+    assert_false(ahead_may(t, 0));
+    t->core_left = 881;
+    assert_true(ahead_may(t, 1));
+}
+
+// A list that is full does not wait for its turn: whether the buffer can be joined is not known.
+static void test_samples_full(void **state)
+{
+    (void)state;
+    begin_sampled(false);
+    ahead_begin(t, 0, 0);
+    for (u32 i = 0; i < 100; i++)
+        load(i);
+    assert_int_equal(turns, 0);
+    assert_false(ahead_joins(t));
+    ahead_sort(t);
+    assert_false(ahead_joins(t));
+    ahead_forget(t);
+    assert_false(ahead_may(t, 0)); // not soon again
+    for (u32 i = 0; i < COUNTERS; i++)
+        assert_int_equal(counted[i], 0);
+    for (u32 i = 0; i < 64; i++)
+        ahead_next(t);
+    assert_true(ahead_may(t, 0));
+}
+
 // Not before LL is batched in pieces, nor where threads share it, nor with two thousand lines of
 // code too many.
 static void test_may(void **state)
 {
     (void)state;
     begin((struct spool_geometry){ 4096, 4, 64 }, (struct spool_geometry){ 2048, 2, 64 }, 0);
-    assert_true(ahead_may(t));
+    assert_true(ahead_may(t, 0));
     ll_beside(t, false);
-    assert_false(ahead_may(t));
+    assert_false(ahead_may(t, 0));
     ll_beside(t, true);
-    assert_true(ahead_may(t));
+    assert_true(ahead_may(t, 0));
     ahead_begin(t, 0, 0);
-    assert_false(ahead_may(t));
+    assert_false(ahead_may(t, 0));
     ahead_forget(t);
-    assert_true(ahead_may(t));
+    assert_true(ahead_may(t, 0));
     ll_share();
-    assert_false(ahead_may(t));
+    assert_false(ahead_may(t, 0));
     ll_fork_child();
     t->misses = own;
     ahead_thread_init(t);
     assert_null(t->ahead);
-    assert_false(ahead_may(t));
+    assert_false(ahead_may(t, 0));
 }
 
 int main(void)
@@ -502,7 +600,9 @@ int main(void)
         cmocka_unit_test(test_usual),        cmocka_unit_test(test_twelve_ways),
         cmocka_unit_test(test_one_set),      cmocka_unit_test(test_direct_mapped),
         cmocka_unit_test(test_list_is_full), cmocka_unit_test(test_killed_with_full_list),
-        cmocka_unit_test(test_frames),       cmocka_unit_test(test_may),
+        cmocka_unit_test(test_frames),       cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_samples),      cmocka_unit_test(test_samples_full),
+        cmocka_unit_test(test_may),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

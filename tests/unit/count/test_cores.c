@@ -489,6 +489,35 @@ static void test_routines(void **state)
     assert_int_equal(one.core_phase, CORES_TIMED);
 }
 
+// A second state (count/ahead.h) sees no core, and counts its instructions alone.
+static void test_ahead(void **state)
+{
+    static struct thread second = { .misses = counted };
+    struct cores_insn i = insn(0, false);
+
+    (void)state;
+    begin(0);
+    tb_config.sampled = true;
+    for (u32 k = 0; k < 2; k++) {
+        cores_ahead_begin(&second);
+        assert_int_equal(second.core_phase, CORES_OFF);
+        assert_false(cores_interpreted(&second));
+        cores_skip(&second, 70);
+        assert_int_equal(cores_begin(&second, &i), 0);
+        cores_ref(&second, 0x9000, 8, 30, true);
+        cores_branch(&second, true, true);
+        cores_end(&second);
+        assert_int_equal(cores_ahead_insns(&second), 71);
+    }
+    assert_int_equal(runs, 0);
+    one.core_phase = CORES_OFF;
+    one.core_left = 72;
+    assert_true(cores_stays_off(&one, 71));
+    assert_false(cores_stays_off(&one, 72));
+    one.core_phase = CORES_LEARN;
+    assert_false(cores_stays_off(&one, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_growing),
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_ahead),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

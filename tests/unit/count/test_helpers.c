@@ -12,6 +12,7 @@
 
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/helperdesc.h"
+#include "engine/count/ahead.h"
 #include "engine/count/caches.h"
 #include "engine/count/helpers.h"
 #include "engine/spool/config.h"
@@ -22,6 +23,15 @@
 struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
+
+// Only of a second state.
+void ahead_count_later(struct thread *a, u32 counter, u64 by)
+{
+    (void)a;
+    (void)counter;
+    (void)by;
+    fail();
+}
 
 // Unused without --calls=yes.
 void calls_counted(struct thread *t, u32 counter, u64 by)

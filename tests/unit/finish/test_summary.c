@@ -254,6 +254,7 @@ static void test_engine(void **state)
                               .n_handed = 11,
                               .n_helped = 12,
                               .n_ahead = 13,
+                              .n_again = 4,
                               .n_replayed = 14,
                               .n_flush = 15,
                               .n_invalidate = 16,
@@ -284,6 +285,7 @@ static void test_engine(void **state)
               "==1== engine: 11 full buffers handed over to quern-replay\n"
               "==1== engine: 12 references to LL simulated by their thread meanwhile\n"
               "==1== engine: 13 full buffers simulated by their thread ahead of their turn\n"
+              "==1== engine: 4 of these once more, in their turn\n"
               "==1== engine: 14 full buffers replayed by their thread\n"
               "==1== engine: 15 code cache flushes\n"
               "==1== engine: 16 blocks invalidated\n"

@@ -210,6 +210,7 @@ static u64 second_area[TA_VECTOR_SAVE / 8];
 static u32 ahead_full;    // the second state has something
 static u32 ahead_rests;   // ahead_may() says no so often
 static u32 needs_turn;    // the list gets full
+static u32 not_joined;    // ahead_joins() says no
 static u32 two, nvectors; // routine_replays_two(); vector registers are saved
 static u64 ahead_sp;
 
@@ -220,8 +221,20 @@ void ahead_thread_init(struct thread *of)
     of->ahead = of == t ? (struct thread *)second_area : NULL;
 }
 
-bool ahead_may(const struct thread *of)
+bool ahead_keeps(void)
 {
+    return tb_config.sampled;
+}
+
+bool ahead_joins(const struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    return !not_joined;
+}
+
+bool ahead_may(const struct thread *of, u32 before)
+{
+    assert_true(before <= 3);
     return of->ahead && tb_config.ahead && !ahead_rests &&
            !__atomic_load_n(&ahead_full, __ATOMIC_SEQ_CST);
 }
@@ -679,6 +692,38 @@ static void test_ahead(void **state)
     tb_config.ahead = false;
 }
 
+// Where a core sees samples the records are kept until the buffer is joined, so the thread waits
+// until one of four is free. A buffer that cannot be joined is replayed.
+static void test_ahead_kept(void **state)
+{
+    struct k_itimerval soon = { 0, 0, 0, 20000 };
+
+    (void)state;
+    tb_config.ahead = tb_config.sampled = t->recordbuf_sp_known = true;
+    for (u32 k = 0; k < 2; k++) {
+        u32 made_before = nmade;
+
+        not_joined = k;
+        hold = 1;
+        for (u32 i = 0; i < 2; i++)
+            replayer_hand_over(t, record + i, record + i + 1);
+        wait_taken(made_before + 1);
+        assert_true(replayer_ahead(t, record + 2, record + 3));
+        sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);    // SIGALRM: hold = 0
+        assert_false(replayer_ahead(t, record + 3, record + 4)); // until one is free
+        assert_true(nmade > made_before + 2);
+        replayer_settle(t);
+        assert_int_equal(nmade, made_before + 4);
+        expect_made(made_before + 1, record + 2); // ahead
+        expect_made(made_before + 2, record + 1);
+        expect_made(made_before + 3, k ? record + 2 : joined);
+        assert_false(ahead_full);
+        assert_int_equal(spool->n_again, k);
+    }
+    tb_config.ahead = tb_config.sampled = false;
+    not_joined = 0;
+}
+
 // Not without the stack pointer, where the second state rests, nor where the buffer begins with a
 // change of a frame: the thread waits, as ever.
 static void test_not_ahead(void **state)
@@ -937,6 +982,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_split_is_left, setup, stop),
         cmocka_unit_test_setup_teardown(test_in_order, setup, stop),
         cmocka_unit_test_setup_teardown(test_ahead, setup, stop),
+        cmocka_unit_test_setup_teardown(test_ahead_kept, setup, stop),
         cmocka_unit_test_setup_teardown(test_not_ahead, setup, stop),
         cmocka_unit_test_setup_teardown(test_ahead_in_turn, setup, stop),
         cmocka_unit_test_setup_teardown(test_ahead_alone, setup, stop),
