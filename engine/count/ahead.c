@@ -11,6 +11,7 @@
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
 #include "engine/count/cores.h"
+#include "engine/count/levels.h"
 #include "engine/count/lineids.h"
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
@@ -30,7 +31,7 @@
 #define BACK  0xfeu // a handler's: the totals are those that it has noted
 #define SMALL 64u   // with --small-buffers, places at least
 // Where a list has more places, the thread helps more by simulating pieces of LL (ll.h): so many
-// buffers are not simulated ahead then.
+// buffers are not simulated ahead then. With levels the list is divided into pieces.
 #define LONG      (ALL / 8)
 #define REST      64u
 #define LIST_PART 0x10000u
@@ -336,7 +337,6 @@ static void settle(struct thread *t, struct thread *a)
     sort(a);
     for (; h->settled < h->nopen; h->settled++)
         settle_one(t, h, at(a, h->open[h->settled]));
-    ll_drain_batch(t);
     for (u32 from = h->start, to; from < end; from = to) {
         to = (from / EACH + 1) * EACH;
         if (to > end)
@@ -567,7 +567,7 @@ void ahead_sort(struct thread *t)
         t->ahead_rest = REST;
     else
         sort(t->ahead);
-    if (end_of(t->ahead) - ahead_of(t->ahead)->start > LONG)
+    if (end_of(t->ahead) - ahead_of(t->ahead)->start > LONG && !levels_are_on())
         t->ahead_rest = REST;
 }
 

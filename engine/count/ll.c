@@ -733,8 +733,30 @@ static void leave_to_thread(const struct queue *q)
     }
 }
 
+// Into pieces, which the thread may simulate.
+static void divide(struct thread *t, struct ll_pending *w, const struct ll_pending *end)
+{
+    for (; w < end; w++) {
+        u32 size = w->size;
+
+        if (size == LL_DONE)
+            continue;
+        mark(w, LL_DONE);
+        *(struct ll_pending *)t->ll = (struct ll_pending){ w->addr, w->counter, size };
+        t->ll += sizeof(struct ll_pending);
+        if (t->ll % PIECE_BYTES == 0)
+            ll_full(t);
+    }
+}
+
+// With levels a reference takes as long as all else of its instruction.
 void ll_simulate(struct thread *t, struct ll_pending *from, struct ll_pending *end)
 {
+    if (queue_of(t)->on && levels_are_on()) {
+        divide(t, from, end);
+        return;
+    }
+    ll_drain_batch(t);
     take_lock();
     simulate(t, from, end, false);
     lock_drop(&stripe[0].lock);

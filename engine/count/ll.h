@@ -58,7 +58,8 @@ struct ll_pending {
 
 // Appends a reference as it is. As ll_ref().
 void ll_append(struct thread *t, u64 addr, u32 size, u32 counter);
-// Simulates these of t after all that are batched, and counts them at t->misses. As ll_drain().
+// Simulates these of t after all that are batched, or adds them to these, and counts them at
+// t->misses. As ll_drain().
 void ll_simulate(struct thread *t, struct ll_pending *from, struct ll_pending *end);
 
 // For count/ahead.h: whether what t records is batched in pieces now, also while the replayer goes
