@@ -2,7 +2,7 @@
 #
 # The only Makefile. It has the targets that people type and the order of the build; each folder's
 # fragment mk/<folder>.mk says what is built there (see mk/README.md). `make` alone never
-# installs anything: only `make run` and `make check` call scripts/deps.
+# installs anything: only targets that say so below call scripts/deps.
 
 MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/bash
@@ -151,6 +151,7 @@ help:
 #? make bench-machine-micro  what loops take on this processor, and by a model
 #? make bench-machine-ahead  what this processor loads ahead; its last level beside other programs
 #? make bench-machine-drawn  how far a model is from loops that are drawn at random
+#? make bench-machine-examples  install what is missing; the tables of docs/machine-examples.md
 #? make bench-machine   native cycles of 64 programs, and estimates from counts beside them
 #? make bench-tools     time the readers, writers and tools
 #? make soak            the program tests under forced cache flushes and preemption; all modes of

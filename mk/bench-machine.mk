@@ -77,6 +77,19 @@ bench-machine-drawn: all
 	@BENCH_RUNS='$(if $(filter file,$(origin BENCH_RUNS)),5,$(BENCH_RUNS))' BENCH_MODEL='$(BENCH_MODEL)' \
 	    bench/machine/drawn/table $(BENCH_MACHINE_DIR)/drawn $(BUILD)/bin/quern
 
+# ---- The programs of docs/machine-examples.md ----
+
+# Names of examples (all); how many functions and lines of each are shown.
+BENCH_EXAMPLES ?=
+BENCH_LINES ?=
+
+.PHONY: bench-machine-examples
+bench-machine-examples: all
+	@scripts/deps bench-examples
+	@BENCH_RUNS='$(if $(filter file,$(origin BENCH_RUNS)),15,$(BENCH_RUNS))' BENCH_MODEL='$(BENCH_MODEL)' \
+	    BENCH_LL='$(BENCH_LL)' BENCH_CPU='$(BENCH_CPU)' BENCH_EXAMPLES='$(BENCH_EXAMPLES)' BENCH_LINES='$(BENCH_LINES)' \
+	    bench/machine/examples/run $(BUILD)/bin/quern third_party/examples $(BENCH_MACHINE_DIR)/examples
+
 CHECKS += check-bench-micro
 .PHONY: check-bench-micro
 check-bench-micro: all $(BENCH_MACHINE_DIR)/micro $(BENCH_MACHINE_DIR)/ahead
