@@ -17,6 +17,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/lineids.h"
 #include "engine/spool/config.h"
+#include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/blockrecord.h"
 #include "engine/translate/cpucheck.h"
@@ -106,15 +107,16 @@ static u64 key_part(u64 begin, u64 program)
 
 // Whether translations depend on the code and the key only, and with calls on where functions
 // start. With contexts they depend on names, too, and with data on which of them allocate; stubs
-// generated at run time are not stored.
+// generated at run time are not stored; nor is which instructions several blocks have (insnids.h).
 static bool can_persist(bool steady)
 {
     const struct tb_config *c = &tb_config;
     struct k_rlimit as;
 
     return spool->s_translations && steady && c->counts && !c->contexts && !c->data &&
-           !c->each_block && !c->hotblocks_all && !c->core && (!c->cache || c->recording) &&
-           !spool->edges_used && !spool->s_trace && !spool->s_dump_code && !spool->stress_flush &&
+           !c->each_block && !c->hotblocks_all && !c->core && !insnids_on() &&
+           (!c->cache || c->recording) && !spool->edges_used && !spool->s_trace &&
+           !spool->s_dump_code && !spool->stress_flush &&
            !(spool->flags & (SPOOL_F_NOT_AT_START | SPOOL_F_NATIVE | SPOOL_F_SMALL_BUFFERS)) &&
            sys_prlimit(RLIMIT_AS, NULL, &as) == 0 && !~as.cur;
 }

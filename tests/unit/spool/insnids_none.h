@@ -7,6 +7,11 @@
 
 void insnids_init(void) {}
 
+bool insnids_on(void)
+{
+    return false;
+}
+
 u32 insnids_first(u32 counter)
 {
     return counter;

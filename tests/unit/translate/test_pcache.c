@@ -35,6 +35,7 @@
 #include "engine/translate/cpucheck.h"
 #include "engine/translate/pcache.h"
 #include "engine/translate/pcachefile.h"
+#include "tests/unit/spool/insnids_none.h"
 
 #define A    0x400000ul     // a mapping of two pages
 #define PLT  (A + 0x1f00ul) // its linkage table
