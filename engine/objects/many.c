@@ -20,6 +20,7 @@
 #include "engine/objects/walks.h"
 #include "engine/spool/insnids.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
 
 #define MISSES 16u // that are counted in steps
 #define CHUNK  64u // under one lock, if another thread waits for it
@@ -462,6 +463,25 @@ void many_full(struct thread *t)
     settle(t, all);
 }
 
+// A thread's time only grows; what waits in its queue is earlier.
+static u64 oldest(void)
+{
+    u64 at = objtable_now();
+    const struct thread *t;
+    u32 slot = 0;
+
+    if (!tb_config.recording)
+        return at;
+    while ((t = threads_next_live(&slot))) {
+        u64 of = __atomic_load_n(&t->objects_at, __ATOMIC_ACQUIRE);
+
+        if (many_has(t) && many_queue(t)->at < of)
+            of = many_queue(t)->at;
+        at = of < at ? of : at;
+    }
+    return at;
+}
+
 void many_time(struct thread *t, u64 at)
 {
     t->objects_at = at;
@@ -494,5 +514,6 @@ void many_init(bool levels)
     many_wait = tb_config.data && tb_config.recording && tb_config.stamps && !levels &&
                 !(spool->flags & SPOOL_F_NO_HINTS);
     lineuse_queue = many_wait ? append_fetched : NULL;
+    ranges_asked = spool->flags & SPOOL_F_NO_HINTS ? NULL : oldest;
     many_fetch = frames.place[SPOOL_E_I1MR];
 }

@@ -69,9 +69,10 @@ static void node_free(u32 i)
 
 // log2 of the sizes of levels: 64 bytes, where most are, 256, 4 KiB, 64 KiB, ...
 #define LEVEL(level) ((level) ? 4 + 4 * (level) : 6)
-#define BUCKETS      0x10000u
-#define GONE_STEPS   16u // before a search by halves
-#define GONE_AHEAD   4u  // places whose contents are on their way into the host's cache
+#define BUCKETS      0x10000u // at most
+#define GONE_FIRST   0x1000u  // places at first
+#define GONE_STEPS   16u      // before a search by halves
+#define GONE_AHEAD   4u       // places whose contents are on their way into the host's cache
 
 #define GONE_BITS   48u // of a number
 #define GONE_NUMBER ((1ul << GONE_BITS) - 1)
@@ -83,11 +84,15 @@ struct gone {
 };
 
 const struct ranges_watch *ranges_watch;
+u64 (*ranges_asked)(void);
 
 static struct {
     struct gone *ring;
-    u64 *bucket; // the last one's number; an old one's place is another's now
+    u64 *bucket; // the last one's number
     u64 count;   // that were ever added
+    u64 first;   // number of the first that is not forgotten
+    u32 room;    // places of the ring; those that are used fit into the host's caches
+    u32 buckets; // twice as many, if there are
     u64 last;    // time of the last one
     u64 since;   // number of the first one that died after the time that was asked for last
 } gone;
@@ -103,7 +108,7 @@ static u32 level_of(u64 bytes)
 
 static u32 bucket_of(u64 cell, u32 level)
 {
-    return (u32)((cell ^ (u64)level << 56) * 0x9e3779b97f4a7c15ul >> 48) & (BUCKETS - 1);
+    return (u32)((cell ^ (u64)level << 56) * 0x9e3779b97f4a7c15ul >> 48) & (gone.buckets - 1);
 }
 
 static u64 cell_of(u64 addr, u32 level)
@@ -114,45 +119,94 @@ static u64 cell_of(u64 addr, u32 level)
 // By its number, from 1 on. NULL: it is forgotten, and so are those before it.
 static struct gone *gone_at(u64 number)
 {
-    return gone.count - number < RANGES_GONE && number ? &gone.ring[number % RANGES_GONE] : NULL;
+    return number >= gone.first && number <= gone.count ? &gone.ring[number % gone.room] : NULL;
+}
+
+static u64 first_after(u64 at);
+
+static void forget_before(u64 number)
+{
+    for (; gone.first < number; gone.first++) {
+        const struct gone *g = &gone.ring[gone.first % gone.room];
+
+        if (!g->set && ranges_watch)
+            ranges_watch->forgotten(g->start, g->end, g->born, g->who);
+    }
+}
+
+static void into_bucket(u64 number)
+{
+    struct gone *g = &gone.ring[number % gone.room];
+    u32 level = level_of(g->end - g->start);
+    u64 *bucket = &gone.bucket[bucket_of(cell_of(g->start, level), level)];
+
+    g->next = *bucket & GONE_NUMBER;
+    *bucket = number;
+}
+
+static void enlarge(u32 room)
+{
+    u32 before = gone.room;
+
+    gone.room = room;
+    gone.buckets = 2 * room < BUCKETS ? 2 * room : BUCKETS;
+    for (u64 n = gone.first; n <= gone.count; n++)
+        if (n % room != n % before)
+            gone.ring[n % room] = gone.ring[n % before];
+    for (u32 i = 0; i < gone.buckets; i++)
+        gone.bucket[i] = 0;
+    for (u64 n = gone.first; n <= gone.count; n++)
+        into_bucket(n);
+}
+
+// All places are used. What died by the time of the earliest reference that is not simulated yet is
+// forgotten; if that is not half of them, there are twice as many places.
+static __attribute__((noinline)) void make_room(void)
+{
+    if (ranges_asked)
+        forget_before(first_after(ranges_asked()));
+    if (gone.count + 1 - gone.first <= gone.room / 2)
+        return;
+    if (gone.room < RANGES_GONE)
+        enlarge(2 * gone.room);
+    else if (gone.count + 1 - gone.first == gone.room)
+        forget_before(gone.first + 1);
 }
 
 // A block is there from the call on that makes it: what it replaces is gone since earlier than
 // others that are gone already. It is called later: the new one is found instead.
 static void gone_add(struct ranges *r, const struct node *n, u64 start, u64 end, u64 now)
 {
-    u32 level = level_of(end - start);
-    u64 died = now > gone.last ? now : gone.last, number = gone.count + 1, *bucket;
-    struct gone *g = &gone.ring[number % RANGES_GONE];
+    u64 died = now > gone.last ? now : gone.last, number = gone.count + 1;
+    struct gone *g;
 
     if (r->forgets)
         return;
-    if (number > RANGES_GONE && !g->set && ranges_watch)
-        ranges_watch->forgotten(g->start, g->end, g->born, g->who);
+    if (UNLIKELY(number - gone.first == gone.room))
+        make_room();
+    g = &gone.ring[number % gone.room];
     gone.count = number;
-    __builtin_prefetch(&gone.ring[(number + GONE_AHEAD) % RANGES_GONE], 1);
-    bucket = &gone.bucket[bucket_of(cell_of(start, level), level)];
+    __builtin_prefetch(&gone.ring[(number + GONE_AHEAD) % gone.room], 1);
     *g = (struct gone){ start, end, n->born, died, 0, (u16)r->set, n->object, n->who };
-    g->next = *bucket & GONE_NUMBER;
     if (start != n->start)
         g->who |= RANGES_PART;
     if (!r->set && ranges_watch)
         ranges_watch->gone(n->object, end - start, !(g->who & RANGES_PART));
-    *bucket = number;
-    r->last[level] = gone.last = died;
+    into_bucket(number);
+    r->last[level_of(end - start)] = gone.last = died;
 }
 
 // Whether number n is one of those that died after a time. They have died in the order of numbers.
 static bool died_after(u64 n, u64 at)
 {
-    return gone.ring[n % RANGES_GONE].died > at;
+    return gone.ring[n % gone.room].died > at;
 }
 
 // The first that did; one more than there are if none did. Times of one thread only grow, so it is
 // mostly the same one again, or a few further, which the host's cache has: that is tried first.
 static u64 first_after(u64 at)
 {
-    u64 low = gone.count < RANGES_GONE ? 1 : gone.count - RANGES_GONE + 1, high = gone.count + 1;
+    u64 low = gone.first, high = gone.count + 1;
     u64 n = gone.since;
 
     if (n >= low && n <= high && (n == low || !died_after(n - 1, at))) {
@@ -322,6 +376,9 @@ void ranges_init(void)
     nodes.used = 1;
     gone.ring = heap_pages(RANGES_GONE * sizeof(*gone.ring));
     gone.bucket = heap_pages(BUCKETS * sizeof(*gone.bucket));
+    gone.first = 1;
+    gone.room = GONE_FIRST;
+    gone.buckets = 2 * GONE_FIRST;
     granules_init();
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which object is at an address, as of a time: ranges of addresses, disjoint at each time. Time is
-// a number that grows with each change. What was replaced or cleared is remembered for a while
-// (RANGES_GONE changes), for references that are simulated later than they were made.
+// a number that grows with each change. What was replaced or cleared is remembered for a while, for
+// references that are simulated later than they were made: as long as any can be (ranges_asked), at
+// most for RANGES_GONE changes.
 //
 // A treap of 40 bytes for each live range, but for small ones of one set (granules.h), and a ring
 // of those that are gone, found by hash tables for sizes of powers of 16. No locks: the caller has
@@ -75,6 +76,9 @@ void ranges_span(const struct ranges *r, u64 addr, struct ranges_span *span);
 // another thread has made it, because a thread's time says little about others. 0: none. out: may
 // be NULL. @signal-safe
 u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, struct found *out);
+
+// The earliest time that ranges_find() may be asked for from now on. NULL: it is not known.
+extern u64 (*ranges_asked)(void);
 
 // A range, or a piece of one, is gone; the memory of those that are gone has forgotten it. Only of
 // set 0. NULL: nobody wants to know.

@@ -269,10 +269,78 @@ static void forgotten(void **state)
     assert_int_equal(ranges_find(&r, 64, base + 2ul * (RANGES_GONE + 1), 0, NULL), RANGES_GONE + 1);
 }
 
+static u64 asked_at, forgotten_until; // times
+static u32 nforgotten;
+
+static u64 asked_from(void)
+{
+    return asked_at;
+}
+
+static void note_gone(u32 object, u64 bytes, bool begins)
+{
+    (void)object;
+    (void)bytes;
+    assert_true(begins);
+}
+
+static void note_cut(u64 start, u64 end, u64 born)
+{
+    (void)start;
+    (void)end;
+    (void)born;
+    fail();
+}
+
+static void note_forgotten(u64 start, u64 end, u64 born, u32 who)
+{
+    assert_int_equal(start, 64 + 64 * (born % 100));
+    assert_int_equal(end - start, 64);
+    assert_int_equal(who, 0);
+    assert_true(born > forgotten_until); // in their order
+    assert_true(born + 1 <= asked_at);   // it was gone by then
+    forgotten_until = born;
+    nforgotten++;
+}
+
+// Where it is known what may still be asked for, what was gone before that is forgotten when there
+// is no place: 4,096 at first, and twice as many where more than half are needed.
+static void asked(void **state)
+{
+    static const struct ranges_watch watch = { note_gone, note_cut, note_forgotten };
+    static struct ranges r;
+    u64 now = 0;
+
+    (void)state;
+    ranges_asked = asked_from;
+    ranges_watch = &watch;
+    for (u32 back = 200; back <= 20000; back *= 10) {
+        for (u32 i = 0; i < 50000; i++) {
+            u64 at;
+
+            now += 2;
+            at = 64 + 64 * (now % 100);
+            asked_at = now > back ? now - back : 0;
+            ranges_put(&r, at, at + 64, i + 1, now, 0);
+            ranges_clear(&r, at, at + 64, now + 1);
+            for (u32 ago = 0; i % 16 == 0 && ago <= back && ago < 2ul * i; ago += 40)
+                assert_int_equal(ranges_find(&r, 64 + 64 * ((now - ago) % 100), now - ago, 0, NULL),
+                                 i + 1 - ago / 2);
+            assert_int_equal(ranges_find(&r, at, now + 1, 0, NULL), 0);
+        }
+        // Of the last ones at most as many as there are places.
+        assert_in_range(now / 2 - nforgotten, back / 2, back < 4096 ? 4096 : 2 * back);
+    }
+    ranges_asked = NULL;
+    ranges_watch = NULL;
+    base = now + 2;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_time), cmocka_unit_test(of_others),  cmocka_unit_test(cut),
+        cmocka_unit_test(asked), // first: there are few places yet
+        cmocka_unit_test(every_time), cmocka_unit_test(of_others),   cmocka_unit_test(cut),
         cmocka_unit_test(spans),      cmocka_unit_test(by_granules), cmocka_unit_test(small),
         cmocka_unit_test(forgotten), // last: it forgets the others' past
     };
