@@ -4,9 +4,9 @@
 // has TA_RECORD_BUFFERS buffers, used in turn: while some are queued, it fills the next. When all
 // are full it sleeps until at most one is left, because a sleep costs as much as half a buffer. If
 // nobody replays one of them, the thread takes the oldest back: without an idle processor this
-// works like --replay=inline. Where caches alone are simulated it does not wait idly: it simulates
-// the buffer that is full, before its turn (count/ahead.h). With --replay=inline the process
-// exists, too: it replays what is left when SIGKILL ends the client.
+// works like --replay=inline. Where caches or a machine are simulated it does not wait idly: it
+// simulates the buffer that is full, before its turn (count/ahead.h). With --replay=inline the
+// process exists, too: it replays what is left when SIGKILL ends the client.
 //
 // The references of one thread are simulated in their order, so counts are the same. @threads: the
 // functions are called by thread t, or while t is quiet.
@@ -43,8 +43,8 @@ void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
 
 // A buffer is full. Waits until it can be handed over, and the next one filled; or, where t may,
 // simulates it in t, ahead of its turn (count/ahead.h). Whether it did that: t may then fill the
-// same buffer again. For a salvage after SIGKILL, replayer_ahead_over() is called when the buffer
-// has been emptied. @signal-safe
+// same buffer again, unless ahead_keeps(): then the next one. For a salvage after SIGKILL,
+// replayer_ahead_over() is called when the buffer has been emptied. @signal-safe
 bool replayer_ahead(struct thread *t, const u64 *from, const u64 *end);
 void replayer_ahead_over(struct thread *t, const u64 *from);
 
