@@ -742,10 +742,7 @@ static void divide(struct thread *t, struct ll_pending *w, const struct ll_pendi
         if (size == LL_DONE)
             continue;
         mark(w, LL_DONE);
-        *(struct ll_pending *)t->ll = (struct ll_pending){ w->addr, w->counter, size };
-        t->ll += sizeof(struct ll_pending);
-        if (t->ll % PIECE_BYTES == 0)
-            ll_full(t);
+        ll_append(t, w->addr, size, w->counter);
     }
 }
 

@@ -91,6 +91,7 @@ static struct {
     u64 *bucket; // the last one's number
     u64 count;   // that were ever added
     u64 first;   // number of the first that is not forgotten
+    u64 ask;     // not before this number: a thread that waits for long holds all of them
     u32 room;    // places of the ring; those that are used fit into the host's caches
     u32 buckets; // twice as many, if there are
     u64 last;    // time of the last one
@@ -163,8 +164,10 @@ static void enlarge(u32 room)
 // forgotten; if that is not half of them, there are twice as many places.
 static __attribute__((noinline)) void make_room(void)
 {
-    if (ranges_asked)
+    if (ranges_asked && gone.count >= gone.ask) {
         forget_before(first_after(ranges_asked()));
+        gone.ask = gone.count + gone.room / 16;
+    }
     if (gone.count + 1 - gone.first <= gone.room / 2)
         return;
     if (gone.room < RANGES_GONE)
