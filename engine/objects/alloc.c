@@ -6,9 +6,13 @@
 // is noted once, and that block is not linked from then on. A call that is left by longjmp is
 // forgotten when its thread is above it.
 //
-// A block is there from the call on: what calloc() clears and realloc() writes is in it. With
-// records its time is that of the call. Without, references are looked up at once: those of a call
-// that are in no block are noted, and moved to the block when it is known.
+// A block is there from the call on: what calloc() clears and realloc() writes is in it. While
+// there is one thread, its calls and frees are events among its records, and whoever replays these
+// changes the blocks, in the order of its references (alloc_in_order; without records both happen
+// at once). When the call returns its block is put into the event of its beginning, if that has not
+// been replayed; else references of the call that are in no block are noted, and moved to the block
+// when it is known. With more threads a change is made at once, and the block's time is that of the
+// call.
 #include "engine/objects/alloc.h"
 
 #include "engine/base/clientmem.h"
@@ -48,21 +52,37 @@ static struct row row[ROWS_MAX] = {
 };
 static u32 rows;
 
-// A call that has not returned.
+// A call that has not returned: what the thread knows of it, and what the changes of the blocks
+// need of it, which may come later.
 struct alloc_call {
     bool open;
     u8 what;
     u64 sp, ret; // at its first instruction
-    u64 size, old, old_born, pointer;
-    u64 time;
-    u32 object;
-    u32 touches;
-    struct cells_miss *touch; // NULL with records
+    u64 old, pointer;
+    u64 *record; // of its beginning, NULL: not recorded ...
+    u64 buffers; // ... in the buffer with this number
+
+    struct {
+        bool open __attribute__((aligned(64))); // in lines of its own: another process may use it
+        bool noted;                             // references of it that are in no block are noted
+        u8 what;
+        u64 size, old, old_born;
+        u64 early; // the block is there already, 0: it is not
+        u64 time;  // of the call
+        u64 last;  // of the last change
+        u32 object;
+        u32 touches;
+        struct cells_miss *touch;
+    } change;
 };
 
 #define TOUCHES 0x10000u // further ones stay where they are
 
 static struct ranges blocks; // set 0
+
+bool alloc_in_order;
+u64 *(*alloc_record)(struct thread *t, const u64 *words, u32 n);
+void (*alloc_drain)(struct thread *t);
 
 // Where calls return to. @guarded(the translation lock)
 static struct {
@@ -140,6 +160,8 @@ void alloc_init(void)
     add_own();
     functions_mark = mark;
     blocks.granules = !(spool->flags & SPOOL_F_NO_HINTS);
+    alloc_in_order = tb_config.recording && !(spool->flags & SPOOL_F_NO_HINTS);
+    blocks.present = lineuse_may_wait = alloc_in_order;
     returns.size = 1024;
     returns.at = heap_alloc(returns.size * sizeof(u64));
 }
@@ -147,27 +169,28 @@ void alloc_init(void)
 void alloc_thread_init(struct thread *t)
 {
     if (!t->alloc)
-        t->alloc = heap_alloc(sizeof(*t->alloc));
-    if (!tb_config.recording && !t->alloc->touch)
-        t->alloc->touch = heap_pages(TOUCHES * sizeof(struct cells_miss));
-    t->alloc->open = false;
-    t->alloc->touches = 0;
+        t->alloc = heap_pages(sizeof(*t->alloc));
+    t->alloc->open = t->alloc->change.open = false;
+    t->alloc->change.touches = 0;
+    t->alloc->change.noted = alloc_in_order || !tb_config.recording;
+    if (t->alloc->change.noted && !t->alloc->change.touch)
+        t->alloc->change.touch = heap_pages(TOUCHES * sizeof(struct cells_miss));
 }
 
 // ---- Blocks ----
 
 bool alloc_waits(const struct thread *t)
 {
-    return t->alloc->touch && t->alloc->open;
+    return t->alloc->change.open && t->alloc->change.noted;
 }
 
 bool alloc_missed(const struct thread *t, const struct cells_miss *miss)
 {
     struct alloc_call *c = t->alloc;
 
-    if (!alloc_waits(t) || c->touches == TOUCHES)
+    if (!alloc_waits(t) || c->change.touches == TOUCHES)
         return false;
-    c->touch[c->touches++] = *miss;
+    c->change.touch[c->change.touches++] = *miss;
     return true;
 }
 
@@ -177,8 +200,8 @@ static void settle_touches(const struct thread *t, u64 start, u64 end, u32 objec
 {
     struct alloc_call *c = t->alloc;
 
-    for (u32 i = 0; i < c->touches; i++) {
-        struct cells_miss *w = &c->touch[i];
+    for (u32 i = 0; i < c->change.touches; i++) {
+        struct cells_miss *w = &c->change.touch[i];
         bool inside = w->addr - start < end - start;
         u32 to = inside ? object : w->object;
         struct spool_data_count *e = objtable_move(w->counter, w->object, to, w->l2, w->ll);
@@ -194,60 +217,199 @@ static void settle_touches(const struct thread *t, u64 start, u64 end, u32 objec
         walks_step(t, objtable_walk(e), w->addr);
         cells_count(w);
     }
-    c->touches = 0;
+    c->change.touches = 0;
     lineuse_settle(t, start, end, object);
 }
 
-static void touches_in_no_block(const struct thread *t)
+static bool has_touches(const struct thread *t)
 {
-    if (!t->alloc->touches && !lineuse_waits(t))
-        return;
-    objtable_lock();
-    settle_touches(t, 0, 0, 0);
-    objtable_unlock();
+    return t->alloc->change.touches || lineuse_waits(t);
 }
 
-// time: since when it is there; 0: from now on.
-static void block_put(struct thread *t, u64 start, u64 bytes, u32 object, u64 time)
+static u64 end_of(u64 start, u64 bytes)
 {
-    u64 now, end = start + (bytes ? bytes : 1);
+    return start + (bytes ? bytes : 1);
+}
 
-    objtable_lock();
-    now = objtable_tick();
-    ranges_put(&blocks, start, end, object, time ? time : now, t->slot);
+static void put(const struct thread *t, u64 start, u64 bytes, u32 object, u64 born)
+{
+    ranges_put(&blocks, start, end_of(start, bytes), object, born, t->slot);
+}
+
+static void note_block(u32 object, u64 bytes)
+{
     if (object)
         lifetimes_block(objtable_at(object), bytes);
-    if (time)
-        settle_touches(t, start, end, object);
-    objtable_unlock();
-    objtable_stamp(t);
 }
 
 // A block that begins there. born: only if it has been there since; 0: in any case.
-static void block_clear(struct thread *t, u64 start, u64 born)
+static void clear(u64 start, u64 born, u64 now)
 {
     struct ranges_range in;
-    bool known;
 
-    objtable_lock();
-    known = ranges_now(&blocks, start, &in) && in.start == start && (!born || in.born == born);
-    if (known)
-        ranges_clear(&blocks, in.start, in.end, objtable_tick());
-    objtable_unlock();
-    if (known)
-        objtable_stamp(t);
+    if (ranges_now(&blocks, start, &in) && in.start == start && (!born || in.born == born))
+        ranges_clear(&blocks, in.start, in.end, now);
 }
+
+static void open(struct thread *t, const struct alloc_event *e)
+{
+    struct alloc_call *c = t->alloc;
+    struct ranges_range in = { 0 };
+
+    if (has_touches(t))
+        settle_touches(t, 0, 0, 0);
+    c->change.open = true;
+    c->change.what = (u8)(e->word >> ALLOC_WHAT_BIT & 15);
+    c->change.object = e->word >> ALLOC_OBJECT_BIT;
+    c->change.size = e->a;
+    c->change.old = e->b;
+    c->change.old_born = c->change.early = 0;
+    c->change.time = e->time;
+    if (e->b && ranges_now(&blocks, e->b, &in) && in.start == e->b)
+        c->change.old_born = in.born;
+    // What is replaced is read until the call has returned.
+    if (!e->c || (c->change.old_born && e->c < in.end && in.start < end_of(e->c, e->a)))
+        return;
+    c->change.open = false;
+    c->change.early = e->c;
+    put(t, e->c, e->a, c->change.object, e->time);
+}
+
+static void ended(struct thread *t, u64 block, u64 now)
+{
+    struct alloc_call *c = t->alloc;
+    bool again = c->change.what == ALLOC_AGAIN, in_place = again && block == c->change.old;
+
+    c->change.open = false;
+    // In its place it may be smaller: the rest is in no block.
+    if (again && c->change.old_born && (block || !c->change.size))
+        clear(c->change.old, c->change.old_born, now);
+    if (block && block != c->change.early)
+        put(t, block, c->change.size, c->change.object, in_place ? now : c->change.time);
+    if (block)
+        note_block(c->change.object, c->change.size);
+    if (!has_touches(t))
+        return;
+    if (block && !in_place)
+        settle_touches(t, block, end_of(block, c->change.size), c->change.object);
+    settle_touches(t, 0, 0, 0);
+}
+
+static void resize(const struct thread *t, u64 start, u64 end, u64 now)
+{
+    struct ranges_range in;
+
+    if (!ranges_now(&blocks, start, &in) || in.start != start)
+        return;
+    if (end < in.end) {
+        ranges_clear(&blocks, end, in.end, now);
+    } else if (end > in.end) {
+        ranges_put(&blocks, in.end, end, in.object, now, t->slot | RANGES_PART);
+        lifetimes_grown(objtable_at(in.object), end - in.end);
+    }
+}
+
+void alloc_apply(struct thread *t, const struct alloc_event *e)
+{
+    if (e->time <= t->alloc->change.last) // a replay that was killed has done it
+        return;
+    t->alloc->change.last = e->time;
+    switch ((enum alloc_kind)(e->word & ALLOC_KIND_MASK)) {
+    case ALLOC_OPENED: open(t, e); break;
+    case ALLOC_RETURNED: ended(t, e->a, e->time); break;
+    case ALLOC_LEFT:
+        t->alloc->change.open = false;
+        if (has_touches(t))
+            settle_touches(t, 0, 0, 0);
+        break;
+    case ALLOC_FREED: clear(e->a, 0, e->time); break;
+    case ALLOC_BLOCK:
+        put(t, e->a, e->b, e->word >> ALLOC_OBJECT_BIT, e->time);
+        note_block(e->word >> ALLOC_OBJECT_BIT, e->b);
+        break;
+    case ALLOC_RESIZED: resize(t, e->a, e->a + e->b, e->time); break;
+    case ALLOC_CLEARED: ranges_clear(&blocks, e->a, e->b, e->time); break;
+    }
+}
+
+// Now, or when the records so far have been replayed: then returns where it is in the records.
+static u64 *happens(struct thread *t, enum alloc_kind kind, u32 more, u64 a, u64 b)
+{
+    struct alloc_event e = { .word = more | kind, .a = a, .b = b };
+
+    if (alloc_in_order && tb_config.counts) {
+        u64 words[5] = { (u64)e.word << 32, objtable_tick_alone(), a, b, 0 };
+
+        return alloc_record(t, words, alloc_words(e.word));
+    }
+    if (alloc_in_order)
+        alloc_drain(t);
+    if (kind == ALLOC_OPENED && !b && !has_touches(t)) { // changes no block
+        e.time = objtable_tick();
+        open(t, &e);
+    } else {
+        objtable_lock();
+        e.time = objtable_tick();
+        alloc_apply(t, &e);
+        objtable_unlock();
+    }
+    objtable_stamp(t);
+    return NULL;
+}
+
+void alloc_second_thread(struct thread *t)
+{
+    if (!tb_config.data || !alloc_in_order)
+        return;
+    alloc_drain(t);
+    alloc_in_order = blocks.present = false;
+    objtable_lock();
+    settle_touches(t, 0, 0, 0);
+    t->alloc->change.noted = false;
+    objtable_unlock();
+}
+
+static u32 object_of(const struct spool_data_object *o)
+{
+    u32 object = objtable_known(o);
+
+    if (object)
+        return object;
+    objtable_lock();
+    object = objtable_get(o, NULL);
+    objtable_unlock();
+    return object;
+}
+
+// Objects of some calls, while there is one thread: their counts are in the lines that
+// objtable_known() compares, and the process that replays changes them.
+#define SITES 512u
+
+static struct {
+    u64 site[SPOOL_DATA_CALLERS_MAX];
+    u32 sites, object; // 0: none
+} sites_of[SITES];
 
 static u32 object_here(struct thread *t, u64 site)
 {
     struct spool_data_object o = { .kind = SPOOL_DATA_HEAP };
-    u32 object;
+    u64 h = 0;
+    u32 i;
 
     objtable_sites(t, site, &o);
-    objtable_lock();
-    object = objtable_get(&o, NULL);
-    objtable_unlock();
-    return object;
+    if (!alloc_in_order)
+        return object_of(&o);
+    for (i = 0; i < o.sites; i++)
+        h = (h ^ o.site[i]) * 0x9e3779b97f4a7c15ul;
+    h = h >> 32 & (SITES - 1);
+    for (i = 0; sites_of[h].sites == o.sites && i < o.sites && sites_of[h].site[i] == o.site[i];)
+        i++;
+    if (i < o.sites || !sites_of[h].object) {
+        sites_of[h].sites = o.sites;
+        memcpy(sites_of[h].site, o.site, sizeof(o.site));
+        sites_of[h].object = object_of(&o);
+    }
+    return sites_of[h].object;
 }
 
 u32 alloc_find(u64 addr, u64 at, u32 who, struct found *out)
@@ -347,32 +509,22 @@ static u64 size_of(const struct thread *t, const struct row *r)
 
 static void open_call(struct thread *t, const struct row *r)
 {
-    struct spool_data_object o = { .kind = SPOOL_DATA_HEAP };
     struct alloc_call *c = t->alloc;
-    struct ranges_range in;
 
-    touches_in_no_block(t);
-    *c = (struct alloc_call){
-        .what = r->what, .sp = thread_sp(t), .size = size_of(t, r), .touch = c->touch
-    };
-    if (clientmem_read(&c->ret, c->sp, sizeof(c->ret)))
+    c->open = false;
+    c->what = r->what;
+    c->sp = thread_sp(t);
+    c->pointer = r->what == ALLOC_BY_POINTER ? thread_call_arg(t, 0) : 0;
+    c->old = r->what == ALLOC_AGAIN ? thread_call_arg(t, 0) : 0;
+    if (clientmem_read(&c->ret, c->sp, sizeof(c->ret))) {
+        happens(t, ALLOC_LEFT, 0, 0, 0);
         return;
-    if (r->what == ALLOC_BY_POINTER)
-        c->pointer = thread_call_arg(t, 0);
-    if (r->what == ALLOC_AGAIN)
-        c->old = thread_call_arg(t, 0);
-    objtable_sites(t, 0, &o);
-    c->object = objtable_known(&o);
-    if (!c->object || c->old) {
-        objtable_lock();
-        if (c->old && ranges_now(&blocks, c->old, &in) && in.start == c->old)
-            c->old_born = in.born;
-        c->object = objtable_get(&o, NULL);
-        objtable_unlock();
     }
-    c->time = objtable_tick();
-    objtable_stamp(t);
     c->open = true;
+    c->record = happens(t, ALLOC_OPENED,
+                        object_here(t, 0) << ALLOC_OBJECT_BIT | (u32)r->what << ALLOC_WHAT_BIT,
+                        size_of(t, r), c->old);
+    c->buffers = t->objects_buffers;
     note_return(c->ret);
 }
 
@@ -387,7 +539,7 @@ static void entered(struct thread *t, const struct row *r)
     case ALLOC_FREE_SECOND:
         block = thread_call_arg(t, r->what == ALLOC_FREE_SECOND);
         if (block && !(inside && c->what == ALLOC_AGAIN && c->old == block))
-            block_clear(t, block, 0);
+            happens(t, ALLOC_FREED, 0, block, 0);
         break;
     default:
         if (!inside)
@@ -395,40 +547,35 @@ static void entered(struct thread *t, const struct row *r)
     }
 }
 
-static void replaced(struct thread *t, const struct alloc_call *c, u64 block)
+// Whether the call has returned to its caller, and the block that it has made; 0: none.
+static bool has_returned(const struct thread *t, u64 *block)
 {
-    if (c->old_born && (block ? block != c->old : !c->size))
-        block_clear(t, c->old, c->old_born);
-    if (block)
-        block_put(t, block, c->size, c->object, block == c->old ? 0 : c->time);
-}
+    const struct alloc_call *c = t->alloc;
 
-static void returned(struct thread *t)
-{
-    struct alloc_call *c = t->alloc;
-    u64 block = thread_call_result(t);
-
-    if (!c->open || thread_sp(t) <= c->sp)
-        return;
-    c->open = false;
+    *block = thread_call_result(t);
     if (t->pc != c->ret || thread_sp(t) != c->sp + sizeof(u64))
-        return;
+        return false;
     if (c->what == ALLOC_BY_POINTER &&
-        ((u32)block || clientmem_read(&block, c->pointer, sizeof(block))))
-        return;
-    if (block >> 47)
-        return;
-    if (c->what == ALLOC_AGAIN)
-        replaced(t, c, block);
-    else if (block)
-        block_put(t, block, c->size, c->object, c->time);
+        ((u32)*block || clientmem_read(block, c->pointer, sizeof(*block))))
+        return false;
+    return !(*block >> 47);
 }
 
 static void call_ended(struct thread *t)
 {
-    returned(t);
-    if (!t->alloc->open)
-        touches_in_no_block(t);
+    struct alloc_call *c = t->alloc;
+    u64 block;
+
+    if (!c->open || thread_sp(t) <= c->sp)
+        return;
+    c->open = false;
+    if (has_returned(t, &block)) {
+        if (c->record && c->buffers == t->objects_buffers) // it has not been replayed
+            __atomic_store_n(&c->record[4], block, __ATOMIC_RELAXED);
+        happens(t, ALLOC_RETURNED, 0, block, 0);
+    } else {
+        happens(t, ALLOC_LEFT, 0, 0, 0);
+    }
 }
 
 void alloc_reached(struct thread *t, u32 point)
@@ -444,48 +591,23 @@ void alloc_reached(struct thread *t, u32 point)
 void alloc_block(struct thread *t, u64 at, u64 start, u64 bytes)
 {
     if (tb_config.data && start && !(start >> 47) && !(bytes >> 47))
-        block_put(t, start, bytes, object_here(t, at), 0);
-}
-
-// @holds(objtable's lock)
-static void put_more(const struct thread *t, const struct ranges_range *block, u64 end)
-{
-    if (end <= block->end)
-        return;
-    ranges_put(&blocks, block->end, end, block->object, objtable_tick(), t->slot | RANGES_PART);
-    lifetimes_grown(objtable_at(block->object), end - block->end);
+        happens(t, ALLOC_BLOCK, object_here(t, at) << ALLOC_OBJECT_BIT, start, bytes);
 }
 
 void alloc_resized(struct thread *t, u64 start, u64 bytes)
 {
-    struct ranges_range in;
-    bool known;
-
-    if (!tb_config.data || bytes >> 47)
-        return;
-    objtable_lock();
-    known = ranges_now(&blocks, start, &in) && in.start == start;
-    if (known && start + bytes < in.end)
-        ranges_clear(&blocks, start + bytes, in.end, objtable_tick());
-    else if (known)
-        put_more(t, &in, start + bytes);
-    objtable_unlock();
-    if (known)
-        objtable_stamp(t);
+    if (tb_config.data && !(bytes >> 47))
+        happens(t, ALLOC_RESIZED, 0, start, bytes);
 }
 
 void alloc_freed(struct thread *t, u64 start)
 {
     if (tb_config.data)
-        block_clear(t, start, 0);
+        happens(t, ALLOC_FREED, 0, start, 0);
 }
 
 void alloc_cleared(struct thread *t, u64 start, u64 end)
 {
-    if (!tb_config.data)
-        return;
-    objtable_lock();
-    ranges_clear(&blocks, start, end, objtable_tick());
-    objtable_unlock();
-    objtable_stamp(t);
+    if (tb_config.data)
+        happens(t, ALLOC_CLEARED, 0, start, end);
 }

@@ -17,6 +17,7 @@ _Static_assert(offsetof(struct lineuse, left) == LINEUSE_LEFT, "asm offset");
 u32 (*lineuse_find)(const struct thread *t, u64 addr, bool *waits);
 bool (*lineuse_in_d1)(const struct thread *t, u64 line);
 u64 *(*lineuse_queue)(struct thread *t, u64 addr);
+bool lineuse_may_wait;
 
 static struct lineuse *serial; // --serialize-threads: of all threads
 
@@ -42,7 +43,7 @@ void lineuse_thread_init(struct thread *t)
         u = heap_pages(sizeof(*u));
     else if (!serial)
         memset(u, 0, offsetof(struct lineuse, wait));
-    if (!u->wait && !tb_config.recording)
+    if (!u->wait && (!tb_config.recording || lineuse_may_wait))
         u->wait = heap_pages(LINEUSE_WAITS * sizeof(*u->wait));
     if (!u->left)
         u->left = gap(u);
@@ -136,6 +137,24 @@ void lineuse_found(u64 *word, u32 object)
     add(&objtable_at(object)->used, was >> 32);
 }
 
+void lineuse_found_open(const struct thread *t, u64 *word, u64 addr, u32 object)
+{
+    struct lineuse *u = t->lineuse;
+    struct lineuse_line *l = find(u, addr >> tb_config.d1_shift);
+    u64 was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    u32 wait;
+
+    lineuse_found(word, object);
+    if (is_found(was))
+        return;
+    wait = wait_for(u, addr, object, t->objects_number);
+    if (!wait)
+        return;
+    u->wait[wait - 1].bytes = was >> 32;
+    if (l && l->queued == word)
+        l->wait = wait;
+}
+
 // Whether the bytes wait for the object, too.
 static bool adds_there(struct lineuse_line *l, u64 bytes)
 {
@@ -148,6 +167,14 @@ static bool adds_there(struct lineuse_line *l, u64 bytes)
     l->object = (u32)was;
     l->queued = NULL;
     return false;
+}
+
+// Of the line of addr that was found last, if it waits; else 0.
+static u32 last_wait(const struct lineuse *u, u64 addr)
+{
+    const struct lineuse_wait *w = u->waits ? &u->wait[u->waits - 1] : NULL;
+
+    return w && w->addr == addr && w->thread ? u->waits : 0;
 }
 
 static void find_object(struct thread *t, struct lineuse_line *l, u64 addr)
@@ -180,8 +207,8 @@ static __attribute__((noinline)) void begin(struct thread *t, u64 addr)
     *l = new;
     u->slot[line % LINEUSE_SLOTS]++;
     __atomic_store_n(&l->line, line + 1, __ATOMIC_RELEASE);
-    if (l->queued)
-        adds_there(l, 0); // that may have emptied the queue
+    if (l->queued && !adds_there(l, 0)) // that has emptied the queue
+        l->wait = last_wait(u, addr);
 }
 
 void lineuse_collect(struct thread *t, u64 from, u64 end)
@@ -295,6 +322,8 @@ void lineuse_settle(const struct thread *t, u64 start, u64 end, u32 object)
 
         if (!w || w->thread != t->objects_number)
             continue;
+        if (l->queued)
+            adds_there(l, 0); // its word is known
         if (w->addr - start < end - start)
             l->object = object;
         l->wait = 0;

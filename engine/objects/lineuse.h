@@ -50,7 +50,7 @@ struct lineuse {
     u32 random, now, waits;
     u32 queued; // lines whose objects are not known yet, or more
     struct lineuse_line line[LINEUSE_LINES];
-    struct lineuse_wait *wait; // NULL with records
+    struct lineuse_wait *wait; // NULL with records of a thread that is not alone
 };
 
 // A thread begins, in a slot that is new or was another thread's.
@@ -80,9 +80,14 @@ extern u64 *(*lineuse_queue)(struct thread *t, u64 addr);
 // The object of one is known. Another thread may simulate references to the line meanwhile.
 // @holds(objtable's lock)
 void lineuse_found(u64 *word, u32 object);
+// The same of t's line of addr, if an allocator is open that may return the block that it is in: it
+// waits until lineuse_settle().
+void lineuse_found_open(const struct thread *t, u64 *word, u64 addr, u32 object);
 // All words in [from, end) are known, and will be used again. By who simulates t's references.
 void lineuse_collect(struct thread *t, u64 from, u64 end);
 
+// alloc.c: also with records the fetches of a call of an allocator may wait.
+extern bool lineuse_may_wait;
 // The fetches of a call of an allocator are known to be in the block [start, end), or where they
 // were found. @holds(objtable's lock)
 void lineuse_settle(const struct thread *t, u64 start, u64 end, u32 object);

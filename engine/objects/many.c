@@ -9,6 +9,7 @@
 #include "engine/objects/many.h"
 
 #include "engine/callgraph/frames.h"
+#include "engine/objects/alloc.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/granules.h"
@@ -347,13 +348,39 @@ static u64 *append_fetched(struct thread *t, u64 addr)
     return word_of(r);
 }
 
-static void find_fetched(const struct thread *t, struct many_ref *r, u64 at)
+// waits: an allocator is open, which may return a block that it is in.
+static void find_fetched(const struct thread *t, struct many_ref *r, u64 at, bool waits)
 {
     struct cells_miss miss = { .addr = r->addr };
     struct found found;
+    bool block = objects_find(t, at, &miss, &found);
 
-    objects_find(t, at, &miss, &found);
-    lineuse_found(word_of(r), miss.object);
+    if (waits && !block)
+        lineuse_found_open(t, word_of(r), r->addr, miss.object);
+    else
+        lineuse_found(word_of(r), miss.object);
+}
+
+// A miss while an allocator is open.
+static void count_open(const struct thread *t, struct many_ref *r, u64 at)
+{
+    struct cells_miss miss = { .addr = r->addr, .counter = r->counter, .ll = (u8)r->how };
+
+    if (!objects_is_data(r->counter, &miss.write))
+        return;
+    mark(r);
+    objects_count(t, at, &miss);
+}
+
+static void change_blocks(struct thread *t, struct many_ref *r)
+{
+    struct alloc_event e = { .word = r->how, .time = r->addr, .a = r[1].addr };
+    u32 words = alloc_words(e.word);
+
+    e.b = words > 3 ? r[2].addr : 0;
+    e.c = words > 4 ? r[3].addr : 0;
+    mark(r);
+    alloc_apply(t, &e);
 }
 
 static void finish(const struct thread *t, struct one *o, const struct one *end)
@@ -368,12 +395,13 @@ static void finish(const struct thread *t, struct one *o, const struct one *end)
 
 // References up to `end`, where those up to `last` follow. Returns the time of the last.
 // @holds(objtable's lock)
-static u64 count(const struct thread *t, struct many_ref *r, const struct many_ref *end,
+static u64 count(struct thread *t, struct many_ref *r, const struct many_ref *end,
                  const struct many_ref *last, u64 at)
 {
     u32 line_shift = (u32)tb_config.d1_shift, n;
     struct one one[MISSES], *o = one;
-    u64 walks = 0; // of those in `one`: a bit for each
+    bool waits = alloc_waits(t); // an allocator is open, as of here
+    u64 walks = 0;               // of those in `one`: a bit for each
 
     for (; r < end; r += n) {
         n = 1;
@@ -385,8 +413,18 @@ static u64 count(const struct thread *t, struct many_ref *r, const struct many_r
         if (r->counter == MANY_TIME) {
             at = r->addr;
         } else if (r->counter == MANY_FETCHED) {
-            find_fetched(t, r, at);
-        } else if (r->how != MANY_DONE) {
+            find_fetched(t, r, at, waits);
+        } else if (r->counter == MANY_EVENT) {
+            at = r->addr;
+            finish(t, one, o); // it may change what these have found
+            o = one;
+            walks = 0;
+            if (r->how != MANY_DONE)
+                change_blocks(t, r);
+            waits = alloc_waits(t);
+        } else if (r->counter != MANY_MORE && r->how != MANY_DONE && UNLIKELY(waits)) {
+            count_open(t, r, at);
+        } else if (r->counter != MANY_MORE && r->how != MANY_DONE) {
             n = add_known(t, r, end, at, line_shift, walks);
             if (!n) {
                 n = 1;
@@ -490,6 +528,43 @@ void many_time(struct thread *t, u64 at)
     many_append(t, at, MANY_TIME, 0);
     if (many_is_full(t))
         many_full(t);
+}
+
+// What has n entries is there as a whole, or not at all.
+static void append_event(struct thread *t, const u64 *record, u32 n)
+{
+    struct many_queue *q = many_queue(t);
+    struct many_ref *to = (struct many_ref *)q->end;
+
+    to[0] = (struct many_ref){ record[1], MANY_EVENT, (u32)(record[0] >> 32) };
+    for (u32 i = 1; i < n; i++)
+        to[i] = (struct many_ref){ record[i + 1], MANY_MORE, 0 };
+    __atomic_store_n(&q->end, (u64)(to + n), __ATOMIC_RELEASE);
+    if (many_is_full(t))
+        many_full(t);
+}
+
+u32 many_event(struct thread *t, const u64 *record)
+{
+    struct alloc_event e = { .word = (u32)(record[0] >> 32), .time = record[1] };
+    u32 words = alloc_words(e.word);
+
+    if (!e.word) {
+        many_time(t, e.time);
+        return words;
+    }
+    t->objects_at = e.time;
+    if (many_wait) {
+        append_event(t, record, words - 1);
+        return words;
+    }
+    e.a = record[2];
+    e.b = words > 3 ? record[3] : 0;
+    e.c = words > 4 ? record[4] : 0;
+    objtable_lock();
+    alloc_apply(t, &e);
+    objtable_unlock();
+    return words;
 }
 
 void many_buffer_replays(struct thread *t, u64 at)

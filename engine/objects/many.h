@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // --data=yes: misses that wait for their objects. Where records are replayed by routines, a
 // reference that has missed L1, and whose outcome in LL is known, is put into a queue of its
-// thread, with its counters incremented. So is each new time of the maps (objtable.h): neither a
-// call nor an allocator has to wait until misses are counted, and thousands are counted at once.
+// thread, with its counters incremented. So is each new time of the maps (objtable.h), and each
+// change of the blocks (alloc.h): neither a call nor an allocator has to wait until misses are
+// counted, and thousands are counted at once.
 //
 // After SIGKILL a thread has lost one miss at most: the queue is in its area; what is counted one
 // by one is marked before; what is counted at once is noted before, and done again. With --no-hints
@@ -14,8 +15,12 @@
 #define MANY_TIME   0xffffffff // counter: no miss, `addr` is the time from here on
 // counter: a line of addr is followed (lineuse.h), of which `how` bytes have been referenced so far
 #define MANY_FETCHED 0xfffffffe
-#define MANY_FULL    0x4000 // bytes that are in the queue: it is to be counted,
-#define MANY_MOST    0xff00 // at the latest now, even if that means to wait for another thread
+// counter: a change of blocks (alloc.h), whose word is `how`, at the time addr; what is behind it
+// with MANY_MORE has the rest of it in addr
+#define MANY_EVENT 0xfffffffd
+#define MANY_MORE  0xfffffffc
+#define MANY_FULL  0x4000 // bytes that are in the queue: it is to be counted,
+#define MANY_MOST  0xff00 // at the latest now, even if that means to wait for another thread
 
 #ifndef __ASSEMBLER__
 
@@ -75,6 +80,8 @@ static inline bool many_is_full(const struct thread *t)
 void many_buffer_replays(struct thread *t, u64 at);
 // What is simulated from now on was after this change of the maps.
 void many_time(struct thread *t, u64 at);
+// t's replay has come to a record RECORD_OBJECTS. Returns its number of words.
+u32 many_event(struct thread *t, const u64 *record);
 // Counts all that wait, in their order. @signal-safe
 void many_settle(struct thread *t);
 // many_is_full(): the same, unless another thread counts just now and there is space to go on: two

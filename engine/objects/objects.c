@@ -107,15 +107,12 @@ bool objects_find(const struct thread *t, u64 at, struct cells_miss *miss, struc
     return block;
 }
 
-// Apart, so that no initializer of it comes before the direction flag is cleared.
-static __attribute__((noinline)) void count(const struct thread *t, struct cells_miss *miss)
+void objects_count(const struct thread *t, u64 at, struct cells_miss *miss)
 {
     struct spool_data_count *c;
     struct found found;
-    bool waits = false, block;
+    bool waits = false, block = objects_find(t, at, miss, &found);
 
-    objtable_lock();
-    block = objects_find(t, time_of(t), miss, &found);
     if (!block)
         waits = alloc_missed(t, miss);
     c = objtable_count(miss->counter, miss->object, miss->l2, miss->ll);
@@ -125,6 +122,13 @@ static __attribute__((noinline)) void count(const struct thread *t, struct cells
         walks_step(t, objtable_walk(c), miss->addr);
         cells_count(miss);
     }
+}
+
+// Apart, so that no initializer of it comes before the direction flag is cleared.
+static __attribute__((noinline)) void count(const struct thread *t, struct cells_miss *miss)
+{
+    objtable_lock();
+    objects_count(t, time_of(t), miss);
     objtable_unlock();
 }
 

@@ -31,5 +31,7 @@ bool objects_is_data(u32 counter, bool *write);
 // Finds the object of a miss as of a time. The miss gets it. Returns whether it is in a block.
 // @holds(objtable's lock)
 bool objects_find(const struct thread *t, u64 at, struct cells_miss *miss, struct found *found);
+// Counts a miss as of a time. @holds(objtable's lock)
+void objects_count(const struct thread *t, u64 at, struct cells_miss *miss);
 
 #endif

@@ -22,9 +22,9 @@
 
 static struct {
     struct lock lock;
-    u64 now;
-    u32 threads; // that ever were
-    u32 *index;  // of objects, plus one
+    u64 now __attribute__((aligned(64))); // whoever changes it may be another one than has the lock
+    u32 threads;                          // that ever were
+    u32 *index;                           // of objects, plus one
     u32 *counts; // their numbers, plus one; the part that is used is a multiple of what is in it,
     u32 counts_size, counts_room; // so that it fits into the host's caches
     u32 *names;                   // offsets of texts
@@ -83,6 +83,14 @@ u64 objtable_tick(void)
     return __atomic_add_fetch(&table.now, 1, __ATOMIC_SEQ_CST);
 }
 
+u64 objtable_tick_alone(void)
+{
+    u64 now = table.now + 1;
+
+    __atomic_store_n(&table.now, now, __ATOMIC_RELEASE);
+    return now;
+}
+
 static u64 present(void)
 {
     return __atomic_load_n(&table.now, __ATOMIC_ACQUIRE);
@@ -113,6 +121,7 @@ void objtable_buffer_begins(struct thread *t, u64 at)
 {
     u64 *begin = begin_of(t, at);
 
+    t->objects_buffers++;
     if (begin)
         *begin = present();
 }

@@ -33,6 +33,7 @@ void objtable_forget_lock(void);
 u64 objtable_now(void);
 // A change of the maps has the next one, which it returns. Without the lock, too.
 u64 objtable_tick(void);
+u64 objtable_tick_alone(void); // the same, while there is one thread
 
 // Puts the present time into t's record: what t does from here on comes after the changes so far.
 // Not with the lock held.

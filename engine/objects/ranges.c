@@ -652,12 +652,14 @@ u32 ranges_find(const struct ranges *r, u64 addr, u64 at, u32 who, struct found 
     bool is_here = look(r, addr, &h);
     struct gone *g;
 
-    if (is_here && h.born <= at)
+    if (is_here && (h.born <= at || r->present))
         return found_here(out, &h);
-    g = gone_find(r, addr, at);
+    // What is noted as gone is noted as not gone before what was noted earlier, which may be a
+    // mapping: these change at once, where blocks change when their records are replayed.
+    g = r->present ? NULL : gone_find(r, addr, at);
     if (g)
         return found(out, g->object, g->start, g->end, g->born, &g->who);
-    if (is_here && (*h.who & RANGES_NOBODY) != who)
+    if (is_here && !r->present && (*h.who & RANGES_NOBODY) != who)
         return found_here(out, &h);
     if (out)
         *out = (struct found){ .start = FOUND_UNKNOWN };

@@ -42,6 +42,7 @@ struct ranges {
     u32 root;
     u32 set;                 // a number of its own, from 0 on
     bool forgets;            // asked about the present only
+    bool present;            // the same, for now: what is gone is noted
     bool granules;           // small ones are in granules.c: of one set only
     u64 last[RANGES_LEVELS]; // when one of each size was gone last
 };

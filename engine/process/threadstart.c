@@ -8,6 +8,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
 #include "engine/count/vtsc.h"
+#include "engine/objects/alloc.h"
 #include "engine/objects/many.h"
 #include "engine/objects/objects.h"
 #include "engine/replay/recordbuf.h"
@@ -28,6 +29,8 @@ struct thread *threadstart_new(struct thread *parent)
         threads_free(t);
         return NULL;
     }
+    if (parent)
+        alloc_second_thread(parent);
     // The second thread changes how LL is used.
     if (parent)
         replayer_settle(parent);

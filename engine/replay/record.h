@@ -112,7 +112,9 @@ struct record_block {
 #define RECORD_ENTER 128u
 #define RECORD_LEAVE 1088u
 #define RECORD_BACK  2848u
-// Two words: with --data=yes, the time of the maps of data from here on (objects/objtable.h).
+// With --data=yes: the second word is the time of the maps of data from here on
+// (objects/objtable.h). The high half of the first is 0, or an event's word, and further words
+// follow (objects/alloc.h).
 #define RECORD_OBJECTS 3376u
 // Ids of fragments start here; the code that replays the entries above starts at their own numbers.
 #define RECORD_FIRST 3504u

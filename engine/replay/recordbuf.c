@@ -8,6 +8,7 @@
 #include "engine/codecache/restore.h"
 #include "engine/count/ahead.h"
 #include "engine/count/caches.h"
+#include "engine/objects/alloc.h"
 #include "engine/objects/objtable.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
@@ -123,6 +124,22 @@ static void call(struct thread *t, enum frames_late what, const struct spool_fra
     t->record_at += 8 * (words - 1);
 }
 
+// alloc_record
+static u64 *event(struct thread *t, const u64 *words, u32 n)
+{
+    u64 *at;
+
+    make_space(t, n);
+    at = (u64 *)t->record_at;
+    if (tb_config.record_ahead)
+        __builtin_prefetch((const u8 *)at + RECORDBUF_AHEAD, 1);
+    for (u32 i = 1; i < n; i++)
+        at[i] = words[i];
+    append(t, words[0] | RECORD_OBJECTS);
+    t->record_at += 8 * (n - 1);
+    return at;
+}
+
 // objtable_record
 static void time(struct thread *t, u64 now)
 {
@@ -139,6 +156,8 @@ void recordbuf_init(void)
     frames_record = call;
     frames_simulate = recordbuf_drain;
     objtable_record = time;
+    alloc_record = event;
+    alloc_drain = recordbuf_drain;
     replay_init();
     replayer_init();
     replayer_start();

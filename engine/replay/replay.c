@@ -45,10 +45,7 @@ static u32 between(struct thread *t, const u64 *at)
     case RECORD_ENTER: interpret_frame(t, FRAMES_ENTER, frame, 0); return 1;
     case RECORD_LEAVE: interpret_frame(t, FRAMES_LEAVE, frame, (u32)at[1]); return 2;
     case RECORD_BACK: interpret_frame(t, FRAMES_BACK, frame, 0); return 1;
-    case RECORD_OBJECTS:
-        ll_drain_batch(t);
-        many_time(t, at[1]);
-        return 2;
+    case RECORD_OBJECTS: ll_drain_batch(t); return many_event(t, at);
     default: return 0;
     }
 }

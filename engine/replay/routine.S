@@ -211,10 +211,11 @@ routine_waits_drain: // as routine_drain, at any call; what has missed waits for
     jmp routine_drain
 
     .type routine_objects_at, @function
-routine_objects_at: // called. rax: the time of the maps of data from here on
+routine_objects_at: // called. rbx: the record RECORD_OBJECTS; then two words before its end
     mov rdi, r12
-    mov rsi, rax
-    call many_time
+    mov rsi, rbx
+    call many_event
+    lea rbx, [rbx + rax * 8 - 16]
     TABLES
     ret
 

@@ -128,7 +128,6 @@ static void objects_make(void)
         return;
     a = routinecalls_between(RECORD_OBJECTS, RECORD_FIRST);
     routinecalls_drain(&a, many_wait ? routine_waits_drain : routine_to_ll);
-    x86_mov(&a, R_RAX, MEM(R_RBX, 8));
     x86_fix(&a, x86_call(&a), (u64)routine_objects_at);
     routinecalls_skip(&a, 2);
     routinecalls_look_up(&a);

@@ -9,6 +9,7 @@
 #include "engine/replay/salvage.h"
 
 #include "engine/count/caches.h"
+#include "engine/objects/alloc.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/replay/replay.h"
@@ -21,8 +22,10 @@ u32 salvage_words(const u64 *at)
         return 1;
     if (id == RECORD_ENTER || id == RECORD_BACK)
         return 1;
-    if (id == RECORD_STACK || id == RECORD_LEAVE || id == RECORD_OBJECTS)
+    if (id == RECORD_STACK || id == RECORD_LEAVE)
         return 2;
+    if (id == RECORD_OBJECTS)
+        return alloc_words((u32)(*at >> 32));
     return arena_has(id) ? arena_extent(arena_block(id), at).slots : 0;
 }
 

@@ -272,6 +272,7 @@ struct thread {
     u64 recordbuf_sp;
     u64 recordbuf_top; // with --calls=yes the last frame there
     bool recordbuf_sp_known;
+    u64 objects_buffers; // record buffers that have begun
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");

@@ -25,11 +25,6 @@
 
 #define R11 11u
 
-// How far before its store a line of the buffer is asked for, in bytes. A buffer comes back from
-// the processor that replayed it, and stores wait in order for the lines that are in its cache
-// (docs/design/030). With 512, 1024, 2048 and 4096 bzip2 took 1.40, 1.30, 1.27 and 1.32 s.
-#define AHEAD 2048
-
 void recording_begin(struct tb *b)
 {
     struct record_block *l = &b->log.block;
@@ -63,7 +58,7 @@ static void ask_ahead(struct tb *b)
     if (!tb_config.record_ahead)
         return;
     for (; b->log_asked < b->log.block.slots; b->log_asked += 8)
-        x86_prefetchw_m(&b->code, MEM(R11, (s32)(b->log_asked * 8 + AHEAD)));
+        x86_prefetchw_m(&b->code, MEM(R11, (s32)(b->log_asked * 8 + RECORDBUF_AHEAD)));
 }
 
 void recording_open(struct tb *b)

@@ -33,10 +33,17 @@ void lineuse_settle(const struct thread *t, u64 start, u64 end, u32 object)
 void lineuse_zero(void) {}
 
 u64 *(*lineuse_queue)(struct thread *t, u64 addr);
+bool lineuse_may_wait;
 
 void lineuse_found(u64 *word, u32 object)
 {
     (void)word, (void)object;
+    fail();
+}
+
+void lineuse_found_open(const struct thread *t, u64 *word, u64 addr, u32 object)
+{
+    (void)t, (void)word, (void)addr, (void)object;
     fail();
 }
 

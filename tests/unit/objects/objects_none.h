@@ -57,6 +57,21 @@ void many_time(struct thread *t, u64 at)
     t->objects_at = at;
 }
 
+u32 many_event(struct thread *t, const u64 *record)
+{
+    t->objects_at = record[1];
+    return alloc_words((u32)(record[0] >> 32));
+}
+
+bool alloc_in_order;
+u64 *(*alloc_record)(struct thread *t, const u64 *words, u32 n);
+void (*alloc_drain)(struct thread *t);
+
+void alloc_second_thread(struct thread *t)
+{
+    (void)t;
+}
+
 void many_thread_init(struct thread *t)
 {
     (void)t;

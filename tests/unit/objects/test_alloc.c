@@ -79,6 +79,12 @@ u64 objtable_now(void)
     return now;
 }
 
+u64 objtable_tick_alone(void)
+{
+    assert_true(alloc_in_order);
+    return ++now;
+}
+
 u64 objtable_tick(void)
 {
     return ++now;
@@ -381,7 +387,7 @@ static void frees(void **state)
     enter(&main_thread, "free", 120, 0x90000, 0x20000, 0, 0);
     assert_int_equal(at(0x20000), 0);
     assert_int_equal(alloc_find(0x20000, now - 1, 0, NULL), 100); // as of then
-    enter(&main_thread, "free", 120, 0x90000, 0x20000, 0, 0); // again
+    enter(&main_thread, "free", 120, 0x90000, 0x20000, 0, 0);     // again
     enter(&main_thread, "free", 120, 0x90000, 0, 0, 0);
     call("malloc", 100, 40, 0, 0, 0x20000);
     enter(&main_thread, "give_second", 130, 0x90000, 1, 0x20000, 0);
@@ -397,6 +403,10 @@ static void again(void **state)
     call("malloc", 100, 40, 0, 0, 0x30000);
     call("realloc", 110, 0x30000, 80, 0, 0x30000); // grows in place
     is_block(0x30000, 80, 110);
+    call("realloc", 115, 0x30000, 60, 0, 0x30000); // shrinks
+    is_block(0x30000, 60, 115);
+    assert_int_equal(at(0x30000 + 70), 0);
+    call("realloc", 110, 0x30000, 80, 0, 0x30000);
     call("realloc", 120, 0x30000, 200, 0, 0x31000); // moves
     is_block(0x31000, 200, 120);
     assert_int_equal(at(0x30000), 0);
@@ -631,19 +641,194 @@ static void touched(void **state)
     tb_config.recording = true;
 }
 
+// ---- In the order of the references ----
+
+static struct thread single = { .slot = 3 };
+static u64 recorded[64][5];
+static u32 nrecorded, replayed;
+
+static u64 *record(struct thread *t, const u64 *words, u32 n)
+{
+    assert_ptr_equal(t, &single);
+    assert_int_equal(n, alloc_words((u32)(words[0] >> 32)));
+    assert_int_equal((u32)words[0], 0);
+    return memcpy(recorded[nrecorded++], words, n * sizeof(*words));
+}
+
+static void replay(u32 n)
+{
+    for (; n && replayed < nrecorded; n--, replayed++) {
+        const u64 *w = recorded[replayed];
+        struct alloc_event e = { (u32)(w[0] >> 32), w[1], w[2], w[3], w[4] };
+
+        single.objects_at = e.time;
+        alloc_apply(&single, &e);
+    }
+}
+
+static void drain(struct thread *t)
+{
+    assert_ptr_equal(t, &single);
+    replay(~0u);
+}
+
+static int begin_in_order(void **state)
+{
+    (void)state;
+    alloc_in_order = true;
+    alloc_record = record;
+    alloc_drain = drain;
+    objects_thread_init(&single);
+    stamps = nrecorded = replayed = 0;
+    memset(recorded, 0, sizeof(recorded));
+    made[100].blocks = made[110].blocks = 0;
+    return 0;
+}
+
+// A block is in the event of its call's beginning, if it is known when that is replayed: there is
+// nothing to move then.
+static void known_early(void **state)
+{
+    (void)state;
+    enter(&single, "calloc", 100, 0x90000, 10, 64, 0);
+    leave(&single, 100, 0x90000, 0x88000);
+    enter(&single, "realloc", 110, 0x90000, 0x88000, 700, 0);
+    leave(&single, 110, 0x90000, 0x89000);
+    assert_int_equal(recorded[0][4], 0x88000);
+    replay(1);
+    is_block(0x88000, 640, 100);
+    assert_int_equal(made[100].blocks, 0); // it has not returned
+    moved.times = 0;
+    objects_missed(&single, 0x88000, 1, 0, 1);
+    assert_int_equal(counted.object, 100);
+    assert_int_equal(moved.times, 0);
+    replay(1);
+    is_block(0x88000, 640, 100);
+    assert_int_equal(made[100].blocks, 1);
+    replay(1);
+    is_block(0x88000, 640, 100); // it is read until realloc has returned
+    is_block(0x89000, 700, 110);
+    replay(1);
+    assert_int_equal(at(0x88000), 0);
+    is_block(0x89000, 700, 110);
+    assert_int_equal(made[110].blocks, 1);
+    // in its place, and to a place that the old one has a part of
+    enter(&single, "realloc", 120, 0x90000, 0x89000, 800, 0);
+    leave(&single, 120, 0x90000, 0x89000);
+    enter(&single, "realloc", 130, 0x90000, 0x89000, 900, 0);
+    leave(&single, 130, 0x90000, 0x89100);
+    replay(1);
+    is_block(0x89000, 700, 110);
+    replay(1);
+    is_block(0x89000, 800, 120);
+    replay(1);
+    is_block(0x89000, 800, 120);
+    replay(1);
+    is_block(0x89100, 900, 130);
+    assert_int_equal(at(0x89000), 0);
+    // its beginning has been replayed, and the buffer is used again
+    enter(&single, "malloc", 140, 0x90000, 64, 0, 0);
+    replay(1);
+    single.objects_buffers++;
+    recorded[nrecorded - 1][4] = 77;
+    leave(&single, 140, 0x90000, 0x8a000);
+    assert_int_equal(recorded[nrecorded - 2][4], 77);
+    replay(1);
+    is_block(0x8a000, 64, 140);
+    alloc_second_thread(&single);
+}
+
+// Else what an allocator touches of the block is moved to it when it is known. With a second
+// thread, all is done at once.
+static void in_order(void **state)
+{
+    (void)state;
+    enter(&single, "calloc", 100, 0x90000, 10, 64, 0);
+    leave(&single, 100, 0x90000, 0x80000);
+    enter(&single, "realloc", 110, 0x90000, 0x80000, 700, 0);
+    leave(&single, 110, 0x90000, 0x81000);
+    enter(&single, "free", 120, 0x90000, 0x81000, 0, 0);
+    assert_int_equal(nrecorded, 5);
+    recorded[0][4] = recorded[2][4] = 0; // as if they had been replayed before the returns
+    assert_int_equal(at(0x80000), 0);
+    replay(1);
+    missed = moved.times = 0;
+    objects_missed(&single, 0x80000, 1, 0, 1);
+    objects_missed(&single, 0x80280, 1, 0, 1); // behind it
+    assert_int_equal(moved.times, 0);
+    replay(1);
+    assert_int_equal(moved.times, 2);
+    assert_int_equal(missed, 1);
+    is_block(0x80000, 640, 100);
+    replay(1);
+    objects_missed(&single, 0x80000, 1, 0, 1);
+    assert_int_equal(counted.object, 100);
+    is_block(0x80000, 640, 100); // it is read until realloc has returned
+    replay(1);
+    assert_int_equal(at(0x80000), 0);
+    is_block(0x81000, 700, 110);
+    replay(1);
+    assert_int_equal(at(0x81000), 0);
+    assert_int_equal(replayed, 5);
+    assert_int_equal(made[110].blocks, 1);
+    replayed = 3; // a replay that was killed begins before what it has done
+    replay(2);
+    assert_int_equal(made[110].blocks, 1);
+    assert_int_equal(at(0x81000), 0);
+    // a call that is left, requests
+    enter(&single, "malloc", 140, 0x8f000, 64, 0, 0);
+    leave(&single, 140, 0x90000, 0x82000);
+    alloc_block(&single, 150, 0x82000, 100);
+    alloc_resized(&single, 0x82000, 150);
+    alloc_cleared(&single, 0x82010, 0x82020);
+    assert_int_equal(at(0x82000), 0);
+    replay(~0u);
+    assert_int_equal(at(0x82010), 0);
+    is_block(0x82020, 150 - 0x20, 150);
+    // where nothing is recorded, behind what was
+    alloc_freed(&single, 0x82000);
+    tb_config.counts = false;
+    alloc_block(&single, 160, 0x82000, 100);
+    tb_config.counts = true;
+    is_block(0x82000, 100, 160);
+    assert_int_equal(replayed, nrecorded);
+    assert_int_equal(stamps, 1);
+    // a call that is open when the second thread begins
+    enter(&single, "malloc", 170, 0x90000, 64, 0, 0);
+    alloc_second_thread(&single);
+    assert_int_equal(replayed, nrecorded);
+    moved.times = 0;
+    objects_missed(&single, 0x83000, 1, 0, 1);
+    leave(&single, 170, 0x90000, 0x83000);
+    assert_int_equal(moved.times, 0);
+    assert_int_equal(replayed, nrecorded);
+    is_block(0x83000, 64, 170);
+    alloc_second_thread(&single); // a third one
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),  cmocka_unit_test(frees),    cmocka_unit_test(again),
-        cmocka_unit_test(nested), cmocka_unit_test(requests), cmocka_unit_test(mappings),
-        cmocka_unit_test(misses), cmocka_unit_test(touched),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(frees),
+        cmocka_unit_test(again),
+        cmocka_unit_test(nested),
+        cmocka_unit_test(requests),
+        cmocka_unit_test(mappings),
+        cmocka_unit_test(misses),
+        cmocka_unit_test(touched),
+        cmocka_unit_test_setup(known_early, begin_in_order),
+        cmocka_unit_test_setup(in_order, begin_in_order),
     };
 
     header.data.callers = 3;
     header.data.s_functions = 1;
     header.data.functions_bytes = sizeof(own_functions);
     objects_init();
+    assert_true(alloc_in_order); // while there is one thread
     objects_thread_init(&main_thread);
+    alloc_drain = objtable_stamp; // nothing is recorded
+    alloc_second_thread(&main_thread);
     objects_thread_init(&other);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,6 +225,7 @@ static void an_allocator(void **state)
 static u64 queue[8]; // words
 static u32 nqueued;
 static bool emptied; // when the next one is there
+static bool opened;  // then an allocator is open
 static bool dies;    // its thread, when the queue is full
 static jmp_buf killed;
 
@@ -236,7 +237,9 @@ static u64 *wait_in_queue(struct thread *t, u64 addr)
     *word = 0;
     if (dies)
         longjmp(killed, 1);
-    if (emptied)
+    if (emptied && opened)
+        lineuse_found_open(t, word, addr, (u32)(addr / 0x1000));
+    else if (emptied)
         lineuse_found(word, (u32)(addr / 0x1000));
     return word;
 }
@@ -246,7 +249,7 @@ static int begin_waiting(void **state)
     begin(state);
     lineuse_queue = wait_in_queue;
     nqueued = 0;
-    emptied = dies = false;
+    emptied = dies = opened = false;
     return 0;
 }
 
@@ -287,6 +290,41 @@ static void object_is_known_later(void **state)
     is(3, 1, 3);
     for (u32 i = 0; i < 3; i++)
         assert_int_equal(queue[i], 0);
+}
+
+// What is fetched while an allocator is open may be in its block, also if the queue is emptied
+// meanwhile.
+static void block_is_known_later(void **state)
+{
+    (void)state;
+    tb_config.recording = true;
+    lineuse_may_wait = true;
+    one.lineuse->wait = NULL;
+    lineuse_thread_init(&one);
+    one.lineuse->left = 1;
+    fetch(&one, 0x1008, 8);
+    fetch(&one, 0x1100, 4);  // not in the block
+    fetch(&one, 0x1040, 64); // that is let go
+    for (u32 i = 0; i < 3; i++)
+        lineuse_found_open(&one, &queue[i], (u64[]){ 0x1008, 0x1100, 0x1040 }[i], 1);
+    is(1, 3, 76);
+    lineuse_found_open(&one, &queue[0], 0x1008, 1); // after SIGKILL: nothing twice
+    is(1, 3, 76);
+    emptied = opened = true;
+    fetch(&one, 0x1088, 2);
+    is(1, 4, 78);
+    lineuse_touched(&one, 0x1090, 2, 1);
+    lineuse_settle(&one, 0x1000, 0x10c0, 9);
+    is(9, 3, 8 + 2 + 64 + 2);
+    is(1, 1, 4);
+    assert_false(lineuse_waits(&one));
+    lineuse_collect(&one, (u64)queue, (u64)(queue + 4));
+    lineuse_touched(&one, 0x1014, 4, 1);
+    lineuse_touched(&one, 0x1094, 1, 1);
+    lineuse_touched(&one, 0x1108, 1, 1);
+    is(9, 3, 8 + 2 + 64 + 2 + 5);
+    is(1, 1, 5);
+    tb_config.recording = lineuse_may_wait = false;
 }
 
 // The line itself may fill the queue, which is emptied then.
@@ -385,6 +423,7 @@ int main(void)
         cmocka_unit_test_setup(zero, begin),
         cmocka_unit_test_setup(off, begin),
         cmocka_unit_test_setup_teardown(object_is_known_later, begin_waiting, end_waiting),
+        cmocka_unit_test_setup_teardown(block_is_known_later, begin_waiting, end_waiting),
         cmocka_unit_test_setup_teardown(queue_is_emptied, begin_waiting, end_waiting),
         cmocka_unit_test_setup_teardown(killed_in_queue, begin_waiting, end_waiting),
         cmocka_unit_test_setup(serialized, begin), // the last: its state stays

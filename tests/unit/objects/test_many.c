@@ -14,6 +14,7 @@
 
 #include "engine/base/layout.h"
 #include "engine/callgraph/frames.h"
+#include "engine/objects/alloc.h"
 #include "engine/objects/cells.h"
 #include "engine/objects/found.h"
 #include "engine/objects/granules.h"
@@ -326,6 +327,13 @@ void lineuse_found(u64 *word, u32 object)
     *word = (u64)LINEUSE_FOUND << 32 | object | *word >> 32 << 16;
 }
 
+void lineuse_found_open(const struct thread *of, u64 *word, u64 addr, u32 object)
+{
+    assert_ptr_equal(of, t);
+    assert_int_equal(addr, starts[3] + 24);
+    *word = (u64)LINEUSE_FOUND << 32 | 0x8000 | object;
+}
+
 void lineuse_collect(struct thread *of, u64 from, u64 end)
 {
     assert_ptr_equal(of, t);
@@ -350,6 +358,107 @@ static void lines(void **state)
     assert_int_equal(collected, 4 * sizeof(struct many_ref));
     assert_int_equal(header.data.counts_used, 1);
     assert_int_equal(((const struct spool_data_count *)counts)->object, 4);
+}
+
+// ---- Changes of the blocks ----
+
+static char order[100]; // m: a miss while no allocator was open, o: while one was; else: a change
+static bool is_open;
+static u64 appended, applied; // changes
+
+static void happened(char what)
+{
+    size_t n = strlen(order);
+
+    assert_in_range(n, 0, sizeof(order) - 2);
+    order[n] = what;
+    order[n + 1] = 0;
+}
+
+bool alloc_waits(const struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    return is_open;
+}
+
+// All before it are counted by now.
+void alloc_apply(struct thread *of, const struct alloc_event *e)
+{
+    const struct spool_data_count *c = (const void *)counts;
+
+    assert_ptr_equal(of, t);
+    assert_int_equal(e->time, 20 + applied++);
+    is_open = (e->word & ALLOC_KIND_MASK) == ALLOC_OPENED;
+    assert_int_equal(e->a, e->word * 3ul);
+    assert_int_equal(e->b, is_open ? e->word * 5ul : 0);
+    assert_int_equal(e->c, is_open ? e->word * 7ul : 0);
+    assert_int_equal(c->l1, strlen(order) < 20 ? 1 : 2);
+    happened((char)('0' + (e->word & ALLOC_KIND_MASK)));
+}
+
+void objects_count(const struct thread *of, u64 at, struct cells_miss *miss)
+{
+    assert_ptr_equal(of, t);
+    assert_true(is_open);
+    assert_int_equal(at, 20 + applied - 1);
+    assert_int_equal(miss->addr, starts[3] + 8ul * strlen(order));
+    assert_int_equal(miss->counter, 1);
+    assert_int_equal(miss->ll, 1);
+    happened('o');
+}
+
+static void change(u32 word)
+{
+    u64 record[5] = { (u64)word << 32 | 3376, 20 + appended++, word * 3ul, word * 5ul, word * 7ul };
+
+    assert_int_equal(many_event(t, record), (word & ALLOC_KIND_MASK) == ALLOC_OPENED ? 5 : 3);
+}
+
+// They happen between the misses before and those behind them; these wait while an allocator is
+// open. Who is killed meanwhile has done a change, or will do it.
+static void changes(void **state)
+{
+    static const u64 time_alone[2] = { 3376, 7 };
+    const struct spool_data_count *c = (const void *)counts;
+    u64 *word;
+
+    (void)state;
+    begin();
+    order[0] = 0;
+    is_open = false;
+    appended = applied = 0;
+    assert_int_equal(many_event(t, time_alone), 2);
+    assert_int_equal(t->objects_at, 7);
+    many_append(t, starts[1], 1, 1);
+    change(77u << ALLOC_OBJECT_BIT | 2 << ALLOC_WHAT_BIT | ALLOC_OPENED);
+    assert_int_equal(t->objects_at, 20);
+    assert_int_equal(order[0], 0);
+    many_settle(t);
+    assert_string_equal(order, "1");
+    many_append(t, starts[3] + 8, 1, 1);
+    many_append(t, starts[3] + 16, 1, 1);
+    word = lineuse_queue(t, starts[3] + 24);
+    many_settle(t);
+    assert_string_equal(order, "1oo");
+    assert_int_equal(*word, (u64)LINEUSE_FOUND << 32 | 0x8000);
+    change(ALLOC_RETURNED);
+    many_append(t, starts[1] + 64, 1, 0);
+    many_settle(t);
+    assert_string_equal(order, "1oo2");
+    assert_int_equal(c->l1, 2);
+    assert_int_equal(c->ll, 1);
+    // as many as there is space for
+    while (strlen(order) < 20)
+        happened('.');
+    for (u32 i = 0; i < 3000; i++) {
+        change(ALLOC_FREED);
+        if (i % 50 == 49) {
+            many_settle(t);
+            order[20] = 0;
+        }
+    }
+    assert_false(many_has(t));
+    assert_int_equal(applied, appended);
 }
 
 static jmp_buf killed;
@@ -442,7 +551,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_at_once), cmocka_unit_test(killed_in_it), cmocka_unit_test(others),
-        cmocka_unit_test(lines),      cmocka_unit_test(earliest),
+        cmocka_unit_test(lines),      cmocka_unit_test(earliest),     cmocka_unit_test(changes),
     };
 
     return cmocka_run_group_tests_name("objects/many", tests, NULL, NULL);

@@ -252,6 +252,24 @@ static void cut(void **state)
     assert_int_equal(found.start, 0x1000);
 }
 
+// One that is asked about the present only, with times before those of another set.
+static void present(void **state)
+{
+    struct ranges late = { .set = 20 }, r = { .set = 21, .present = true };
+    struct found out;
+
+    (void)state;
+    ranges_put(&late, 0x1000, 0x2000, 1, 1000001, 0);
+    ranges_clear(&late, 0x1000, 0x2000, 2000000);
+    ranges_put(&r, 0x1000, 0x1100, 2, 1000002, 0);
+    assert_int_equal(ranges_find(&r, 0x1000, 1000001, 1, &out), 2);
+    ranges_clear(&r, 0x1000, 0x1100, 1000003);
+    assert_int_equal(ranges_find(&r, 0x1000, 1000003, 1, &out), 0);
+    r.present = false; // it is noted, as gone since the other one is
+    assert_int_equal(ranges_find(&r, 0x1000, 1000003, 1, &out), 2);
+    assert_int_equal(ranges_find(&r, 0x1000, 2000000, 1, &out), 0);
+}
+
 // The ring holds RANGES_GONE: the oldest is forgotten, the others are not.
 static void forgotten(void **state)
 {
@@ -353,7 +371,8 @@ int main(void)
         cmocka_unit_test(asked), // first: there are few places yet
         cmocka_unit_test(every_time), cmocka_unit_test(of_others),   cmocka_unit_test(cut),
         cmocka_unit_test(spans),      cmocka_unit_test(by_granules), cmocka_unit_test(small),
-        cmocka_unit_test(forgotten), // last: it forgets the others' past
+        cmocka_unit_test(forgotten), // it forgets the others' past
+        cmocka_unit_test(present),   // last: with later times
     };
 
     pages_init();

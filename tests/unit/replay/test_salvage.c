@@ -12,6 +12,7 @@
 
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
+#include "engine/objects/alloc.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/replay/replay.h"
@@ -19,10 +20,10 @@
 
 // -- fakes of what salvage.c calls --
 
-#define A       RECORD_FIRST        // 3 words; leaves the stack pointer 8 less
-#define B       (RECORD_FIRST + 16) // 1 word; the stack pointer
-#define C       (RECORD_FIRST + 32) // 2 words; the stack pointer is slot 1, plus 16
-#define S       (RECORD_FIRST + 48) // a superblock of 5 words; the stack pointer is slot 4
+#define A       RECORD_FIRST         // 3 words; leaves the stack pointer 8 less
+#define B       (RECORD_FIRST + 16)  // 1 word; the stack pointer
+#define C       (RECORD_FIRST + 32)  // 2 words; the stack pointer is slot 1, plus 16
+#define S       (RECORD_FIRST + 48)  // a superblock of 5 words; the stack pointer is slot 4
 #define SIDE(n) ((u64)(n) << 32 | S) // left after 2 words, 24 less, or after 3, slot 2
 
 static const struct record_side sides[] = {
@@ -151,6 +152,29 @@ static void test_calls(void **state)
     assert_int_equal(salvage_stack(calls, calls + 12, 5), 0x3010);
 }
 
+// The time of the maps of data, and changes of blocks.
+static void test_objects(void **state)
+{
+    static const u64 words[] = { RECORD_OBJECTS,
+                                 1,
+                                 (u64)ALLOC_FREED << 32 | RECORD_OBJECTS,
+                                 2,
+                                 0x1000,
+                                 (5ul << ALLOC_OBJECT_BIT | ALLOC_OPENED) << 32 | RECORD_OBJECTS,
+                                 3,
+                                 16,
+                                 0,
+                                 0,
+                                 B,
+                                 0 };
+
+    (void)state;
+    assert_int_equal(salvage_words(words), 2);
+    assert_int_equal(salvage_words(words + 2), 3);
+    assert_int_equal(salvage_words(words + 5), 5);
+    assert_ptr_equal(salvage_end(words, words + 12, false), words + 11);
+}
+
 static void test_stack(void **state)
 {
     (void)state;
@@ -252,6 +276,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_end, setup),
         cmocka_unit_test_setup(test_calls, setup),
+        cmocka_unit_test_setup(test_objects, setup),
         cmocka_unit_test_setup(test_stack, setup),
         cmocka_unit_test_setup(test_sides, setup),
         cmocka_unit_test_setup(test_buffer, setup),
