@@ -422,9 +422,11 @@ static u64 count(struct thread *t, struct many_ref *r, const struct many_ref *en
             if (r->how != MANY_DONE)
                 change_blocks(t, r);
             waits = alloc_waits(t);
-        } else if (r->counter != MANY_MORE && r->how != MANY_DONE && UNLIKELY(waits)) {
+        } else if (r->counter == MANY_MORE || r->how == MANY_DONE) {
+            // of the event before it; or counted
+        } else if (UNLIKELY(waits)) {
             count_open(t, r, at);
-        } else if (r->counter != MANY_MORE && r->how != MANY_DONE) {
+        } else {
             n = add_known(t, r, end, at, line_shift, walks);
             if (!n) {
                 n = 1;
