@@ -390,26 +390,28 @@ static struct {
     u32 sites, object; // 0: none
 } sites_of[SITES];
 
+static u32 kept_object_of(const struct spool_data_object *o)
+{
+    u64 h = 0, bytes = o->sites * sizeof(o->site[0]);
+
+    for (u32 i = 0; i < o->sites; i++)
+        h = (h ^ o->site[i]) * 0x9e3779b97f4a7c15ul;
+    h = h >> 32 & (SITES - 1);
+    if (!sites_of[h].object || sites_of[h].sites != o->sites ||
+        memcmp(sites_of[h].site, o->site, bytes)) {
+        sites_of[h].sites = o->sites;
+        memcpy(sites_of[h].site, o->site, bytes);
+        sites_of[h].object = object_of(o);
+    }
+    return sites_of[h].object;
+}
+
 static u32 object_here(struct thread *t, u64 site)
 {
     struct spool_data_object o = { .kind = SPOOL_DATA_HEAP };
-    u64 h = 0;
-    u32 i;
 
     objtable_sites(t, site, &o);
-    if (!alloc_in_order)
-        return object_of(&o);
-    for (i = 0; i < o.sites; i++)
-        h = (h ^ o.site[i]) * 0x9e3779b97f4a7c15ul;
-    h = h >> 32 & (SITES - 1);
-    for (i = 0; sites_of[h].sites == o.sites && i < o.sites && sites_of[h].site[i] == o.site[i];)
-        i++;
-    if (i < o.sites || !sites_of[h].object) {
-        sites_of[h].sites = o.sites;
-        memcpy(sites_of[h].site, o.site, sizeof(o.site));
-        sites_of[h].object = object_of(&o);
-    }
-    return sites_of[h].object;
+    return alloc_in_order ? kept_object_of(&o) : object_of(&o);
 }
 
 u32 alloc_find(u64 addr, u64 at, u32 who, struct found *out)

@@ -40,7 +40,8 @@ static u32 range_new(void)
     if (piece >= GRANULES_PIECES)
         return 0;
     if (!granules.piece[piece])
-        granules.piece[piece] = heap_pages(sizeof(struct granules_range) << GRANULES_PIECE_BITS);
+        granules.piece[piece] =
+            heap_pages(sizeof(struct granules_range) << GRANULES_PIECE_BITS);
     return granules.used++;
 }
 

@@ -215,6 +215,7 @@ routine_objects_at: // called. rbx: the record RECORD_OBJECTS; then two words be
     mov rdi, r12
     mov rsi, rbx
     call many_event
+    mov eax, eax // a u32: the upper half is not defined
     lea rbx, [rbx + rax * 8 - 16]
     TABLES
     ret

@@ -122,7 +122,7 @@ struct spool_data_object *objtable_at(u32 object)
 void objtable_sites(const struct thread *t, u64 first, struct spool_data_object *o)
 {
     (void)t;
-    o->sites = 1;
+    o->sites = site || first;
     o->site[0] = first ? first : site;
 }
 
@@ -738,6 +738,23 @@ static void known_early(void **state)
     alloc_second_thread(&single);
 }
 
+// Names of calls that were kept are those of the same calls.
+static void same_sites(void **state)
+{
+    (void)state;
+    for (u32 twice = 0; twice < 2; twice++)
+        for (site = 1; site < 9000; site++) {
+            nrecorded = 0;
+            alloc_block(&single, 0, 0x8b000, 8);
+            assert_int_equal(recorded[0][0] >> 32 >> ALLOC_OBJECT_BIT, site);
+        }
+    site = nrecorded = 0; // no call is open
+    alloc_block(&single, 0, 0x8b000, 8);
+    assert_int_equal(recorded[0][0] >> 32 >> ALLOC_OBJECT_BIT, OF(HEAP));
+    replayed = nrecorded = 0;
+    alloc_second_thread(&single);
+}
+
 // Else what an allocator touches of the block is moved to it when it is known. With a second
 // thread, all is done at once.
 static void in_order(void **state)
@@ -818,6 +835,7 @@ int main(void)
         cmocka_unit_test(misses),
         cmocka_unit_test(touched),
         cmocka_unit_test_setup(known_early, begin_in_order),
+        cmocka_unit_test_setup(same_sites, begin_in_order),
         cmocka_unit_test_setup(in_order, begin_in_order),
     };
 

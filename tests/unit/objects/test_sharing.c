@@ -232,7 +232,8 @@ static bool is_for_c(u8 *area, u64 addr, u64 size)
     *(u64 *)(area + TA_D1_TAGS + 3 * 8) = 0x40;
     __asm__ volatile("lea -128(%%rsp), %%rsp\n\tcall routineseen_other\n\t"
                      "sete %b0\n\tmovzbl %b0, %k0\n\tlea 128(%%rsp), %%rsp"
-                     : "=&S"(is), "=&D"(hints), "+r"(r12), "+r"(rax), "+r"(rcx), "+r"(rdx), "+r"(r8)
+                     : "=&S"(is), "=&D"(hints), "+r"(r12), "+r"(rax), "+r"(rcx), "+r"(rdx),
+                       "+r"(r8)
                      :
                      : "r10", "r11", "cc", "memory");
     // Before a call: these are the caller's to keep.
@@ -337,10 +338,14 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(false_and_true), cmocka_unit_test(three_threads),
-        cmocka_unit_test(is_let_go),      cmocka_unit_test(is_replaced),
-        cmocka_unit_test(is_seen),        cmocka_unit_test(by_routines),
-        cmocka_unit_test(no_space),       cmocka_unit_test(a_child_has_one_thread),
+        cmocka_unit_test(false_and_true),
+        cmocka_unit_test(three_threads),
+        cmocka_unit_test(is_let_go),
+        cmocka_unit_test(is_replaced),
+        cmocka_unit_test(is_seen),
+        cmocka_unit_test(by_routines),
+        cmocka_unit_test(no_space),
+        cmocka_unit_test(a_child_has_one_thread),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);
