@@ -153,6 +153,7 @@ struct tb {
     u64 iline;               // I1 line touched last
     u64 lines[TB_LINES_MAX]; // those that a superblock has touched, least recent first
     u32 nlines;
+    u64 core_line; // of an instruction's end, as sim/core.h has lines: that of the last fetch
 
     struct cold cold[TB_COLD_MAX];
     u32 ncold;

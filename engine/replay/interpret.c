@@ -77,6 +77,12 @@ void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u6
     }
 }
 
+static void learn_fetch(struct thread *t, const struct record_op *o)
+{
+    if (tb_config.sampled && t->core_phase == CORES_LEARN)
+        cores_learn_fetch(t, o->add, o->bytes);
+}
+
 static void fetch(struct thread *t, const struct record_op *o)
 {
     bool missed;
@@ -90,8 +96,7 @@ static void fetch(struct thread *t, const struct record_op *o)
         caches_i1_missed(t, o->add, o->bytes, o->counter, o->last);
     if (tb_config.core)
         cores_fetch(t, missed);
-    if (tb_config.sampled && t->core_phase == CORES_LEARN)
-        cores_learn_fetch(t, o->add, o->bytes);
+    learn_fetch(t, o);
 }
 
 void interpret_learn_fetch(struct thread *t, const struct record_op *o)
@@ -149,7 +154,10 @@ void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, 
         if (!tb_config.calls_lazy) // as make_left() of routine.c
             frames_replay(t, FRAMES_ENTER, (u32)slot[o->base], 0);
         break;
-    case RECORD_SAME: reftrace_fetch(o->add, o->bytes, undone); break;
+    case RECORD_SAME:
+        reftrace_fetch(o->add, o->bytes, undone);
+        learn_fetch(t, o);
+        break;
     }
 }
 

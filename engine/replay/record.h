@@ -18,7 +18,8 @@ enum record_kind {
     RECORD_CALL,    // a direct call, for the predictor of returns; add: of caches_indirect()
     RECORD_ENTERED, // a frame was made within a superblock: as the entry RECORD_ENTER
     RECORD_LEFT,    // it has ended: as RECORD_LEAVE
-    RECORD_SAME, // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
+    RECORD_SAME, // a fetch that hits, in a line that has been fetched: for --trace-refs, and in
+                 // CORES_LEARN (count/cores.h)
 };
 
 enum record_joint {

@@ -216,13 +216,18 @@ static struct part *learn(struct maker *m, enum part_kind kind)
     return p;
 }
 
+static void learn_fetch(struct maker *m, const struct record_op *o)
+{
+    if (tb_config.sampled && tb_config.predictor)
+        learn(m, PART_LEARN_FETCH)->op = o;
+}
+
 static void fetch(struct maker *m, const struct record_op *o)
 {
     bool begins = m->line == 0, both = o->first != m->line && o->last != o->first;
     struct part *p;
 
-    if (tb_config.sampled && tb_config.predictor)
-        learn(m, PART_LEARN_FETCH)->op = o;
+    learn_fetch(m, o);
     if (!begins && (tb_config.i1_sets < NEAR_SETS || (o->way && !m->ticked)))
         tick(m);
     m->line = o->last;
@@ -1085,6 +1090,8 @@ static u8 *make(struct maker *m, const struct record_block *b, struct arena_spac
 
         if (o->kind == RECORD_FETCH) {
             fetch(m, o);
+        } else if (o->kind == RECORD_SAME) {
+            learn_fetch(m, o);
         } else if (o->kind == RECORD_REF) {
             i += refs(m, o) - 1;
         } else if (o->kind == RECORD_JOINT) {

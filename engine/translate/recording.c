@@ -22,6 +22,7 @@
 #include "engine/translate/branch.h"
 #include "engine/translate/refs.h"
 #include "engine/x86/coreop.h"
+#include "sim/core.h"
 
 #define R11 11u
 
@@ -241,6 +242,16 @@ static bool is_latest(const struct tb *b, u64 line)
     return false;
 }
 
+// Whether a core that learns lines of code must be told: another one than that of the instruction
+// before it, in whatever fragment that was.
+static bool is_learnt(const struct tb *b, const struct insn *in)
+{
+    u64 last = in->pc + in->len - 1;
+
+    return tb_config.sampled &&
+           (in->pc / CORE_LINE != b->core_line || last / CORE_LINE != b->core_line);
+}
+
 // Records the lines that refs.c would check, except, in a superblock, those whose check would
 // change nothing.
 static void fetch(struct tb *b, u32 i)
@@ -250,16 +261,17 @@ static void fetch(struct tb *b, u32 i)
     bool same = (first == b->iline && last == b->iline) || (first == last && is_latest(b, first));
     struct record_op *o;
 
-    if (same && !reftrace_on)
+    if (same && !reftrace_on && !is_learnt(b, in))
         return;
     o = new_op(b, i, same ? RECORD_SAME : RECORD_FETCH);
     o->add = in->pc;
     o->bytes = in->len;
     o->first = o->last = 0;
-    o->way = b->joined;
-    b->joined = false;
+    b->core_line = (in->pc + in->len - 1) / CORE_LINE;
     if (same)
         return;
+    o->way = b->joined;
+    b->joined = false;
     o->counter = b->first[i] + b->cnt[i].i1mr;
     if (tb_config.i1_fast || tb_config.stamps) {
         o->first = lineids_of(first);

@@ -262,7 +262,7 @@ static void begin(struct tb *b)
     b->spilled = 0;
     b->stack_set = false;
     b->flags_saved = b->bumped = b->in_rep = b->overflow = b->alone = b->joined = false;
-    b->iline = ~0ul;
+    b->iline = b->core_line = ~0ul;
     b->nlines = 0;
     b->cur = b->summed = 0;
     recording_begin(b);

@@ -225,10 +225,10 @@ END
     make_work
     ahead=0
     for machine in zen5 sapphire-rapids zen5,core=off; do
-        sampling=--core-sampling=1000,60000,300,100,500
+        sampling=--core-sampling=1000,20000,300,100,8000
         case $machine in *off) sampling= ;; esac
         "$QUERN" run -q --machine=$machine $sampling --replay=inline -o inline ./work 3>&-
-        for how in split 'split --small-buffers' 'split --small-buffers --no-vectors' auto; do
+        for how in split 'split --small-buffers' 'split --small-buffers --no-vectors' auto 'inline --no-superblocks'; do
             "$QUERN" run -v --machine=$machine $sampling --replay=$how -o out ./work 3>&- 2> said
             diff <(grep -vE '^(pid|cmd):' inline) <(grep -vE '^(pid|cmd):' out)
             ahead=$((ahead + $(tr -d , < said | awk '/ ahead of their turn/ { print $3 }')))
