@@ -322,8 +322,8 @@ vector_refer: // rdi: an address whose tag fits 32 bits
 77:
     .endm
 
-// The same, and puts what is no fetch at the end of the queue r12 of objects/many.h.
-    .macro COUNT_WAITS
+// The same, and puts what is no fetch at the end of a queue of objects/many.h.
+    .macro COUNT_WAITS queue
     mov r10d, [rdi + 8]
     mov rcx, [rip + vector_sets + VS_OWNER] // --data=yes implies --calls=yes
     mov dword ptr [rdi + 12], LL_DONE
@@ -339,13 +339,13 @@ vector_refer: // rdi: an address whose tag fits 32 bits
     add [rdx + rcx * 8 + 8], rax
     cmp r11d, [rip + many_fetch]
     je 77f
-    mov rcx, [r12]
+    mov rcx, [\queue]
     mov r11, [rdi]
     mov [rcx], r11
     mov [rcx + 8], r10d
     mov [rcx + 12], eax
     add rcx, 16
-    mov [r12], rcx
+    mov [\queue], rcx
 77:
     .endm
 
@@ -364,11 +364,6 @@ vector_refer: // rdi: an address whose tag fits 32 bits
 1:  mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 9f
-    .if \waits // the set of the reference sixteen later, where it is found at once
-    mov eax, [rdi + 16 * 16]
-    and eax, [rip + vector_sets + VS_LL_AHEAD]
-    prefetchw [r8 + rax]
-    .endif
     mov ebx, [rdi + 12]
     cmp ebx, LL_DONE
     je 7f
@@ -380,7 +375,7 @@ vector_refer: // rdi: an address whose tag fits 32 bits
     \search
 3:
     .if \waits
-    COUNT_WAITS
+    COUNT_WAITS r12
     .else
     COUNT
     .endif
@@ -433,15 +428,8 @@ vector_refer: // rdi: an address whose tag fits 32 bits
     ONE_BY_ONE vector_each_32, TAG_32, SEARCH_32
     ONE_BY_ONE vector_each_16, TAG_64, SEARCH_16
     ONE_BY_ONE vector_each_two, TAG_64, SEARCH_TWO
-    ONE_BY_ONE vector_waits_16, TAG_64, SEARCH_16, 1
-    ONE_BY_ONE vector_waits_two, TAG_64, SEARCH_TWO, 1
-
-    .globl vector_waits64
-    .type vector_waits64, @function
-vector_waits64:
-    cmp dword ptr [rip + vector_sets + VS_LL_SET], 7
-    je vector_waits_two
-    jmp vector_waits_16
+    ONE_BY_ONE vector_waits_each_16, TAG_64, SEARCH_16, 1
+    ONE_BY_ONE vector_waits_each_two, TAG_64, SEARCH_TWO, 1
 
 // Sixteen at a time, as long as there are sixteen that lie in one line each. On the stack: offsets
 // of sets, and tags.
@@ -542,13 +530,17 @@ vector_even: // of two vectors' words
     vpsubq zmm1, zmm4, zmm6 // less -1
     .endm
 
-    .macro DRAIN_64 name, each, search, lines
+    .macro DRAIN_64 name, each, search, lines, waits=0
     .type \name, @function
 \name:
     push rbp
     mov rbp, rsp
     push rbx
     push r12
+    .if \waits
+    push r13
+    mov r13, rcx
+    .endif
     sub rsp, PLACES
     and rsp, -64
     mov r12, rsi
@@ -602,8 +594,11 @@ vector_even: // of two vectors' words
     prefetchw [r8 + rax]
     mov r11, [r9 + OFFSETS]
     vpbroadcastd zmm3, dword ptr [r9 + TAGS]
-    mov r10d, [rdi + 8]
     \search
+    .if \waits
+    COUNT_WAITS r13
+    .else
+    mov r10d, [rdi + 8]
     mov dword ptr [rdi + 12], LL_DONE
     inc qword ptr [rdx + r10 * 8]
     mov rcx, [rip + vector_sets + VS_OWNER]
@@ -611,6 +606,7 @@ vector_even: // of two vectors' words
     jnz 9f
     test eax, eax
     jz 6f
+    .endif
 3:  add r9, 8
     add rdi, 16
     cmp rdi, rbx
@@ -621,6 +617,9 @@ vector_even: // of two vectors' words
     test [rdi + 12], ecx // some of these straddle two lines, or are done
     jz 2b
     lea rsi, [rdi + 16]
+    .if \waits
+    mov rcx, r13
+    .endif
     call \each
     cmp rdi, rsi
     jb 7f
@@ -632,6 +631,7 @@ vector_even: // of two vectors' words
     cmp rdi, rbx
     jb 11b
     jmp 1b
+    .if \waits == 0
 6:  inc qword ptr [rdx + r10 * 8 + 8] // by a jump: an addition of 0 would be stored, too
     jmp 3b
 9:  movzx ecx, byte ptr [rcx + r10] // with --calls=yes: the totals
@@ -641,17 +641,26 @@ vector_even: // of two vectors' words
     jnz 3b
     inc qword ptr [rdx + rcx * 8 + 8]
     jmp 6b
+    .endif
 4:  mov rbx, r12
 5:  mov rsi, rbx
     cmp rdi, rsi
     jae 7f
+    .if \waits
+    mov rcx, r13
+    .endif
     call \each
     cmp rdi, r12
     jae 7f
     cmp rdi, rbx
     je 1b
 7:  mov rax, rdi
+    .if \waits
+    lea rsp, [rbp - 24]
+    pop r13
+    .else
     lea rsp, [rbp - 16]
+    .endif
     pop r12
     pop rbx
     pop rbp
@@ -660,6 +669,8 @@ vector_even: // of two vectors' words
 
     DRAIN_64 vector_waiting_16, vector_each_16, SEARCH_16, 1
     DRAIN_64 vector_waiting_two, vector_each_two, SEARCH_TWO, 2
+    DRAIN_64 vector_waits_16, vector_waits_each_16, SEARCH_16, 1, 1
+    DRAIN_64 vector_waits_two, vector_waits_each_two, SEARCH_TWO, 2, 1
 
     .globl vector_waiting64
     .type vector_waiting64, @function
@@ -667,6 +678,13 @@ vector_waiting64:
     cmp dword ptr [rip + vector_sets + VS_LL_SET], 7
     je vector_waiting_two
     jmp vector_waiting_16
+
+    .globl vector_waits64
+    .type vector_waits64, @function
+vector_waits64:
+    cmp dword ptr [rip + vector_sets + VS_LL_SET], 7
+    je vector_waits_two
+    jmp vector_waits_16
 
 // State saved: SSE, AVX, the masks, and the upper halves of zmm0 to zmm15.
     .type vector_save, @function

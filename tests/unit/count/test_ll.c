@@ -752,6 +752,51 @@ static void test_waits(void **state)
     check();
 }
 
+// The same of many at once, some of which lie in two lines.
+static void test_many_wait(void **state)
+{
+    static u8 owner[COUNTERS];
+    struct many_ref wants[40];
+
+    (void)state;
+    for (u32 i = 0; i < 8; i += 2)
+        owner[i] = 2;
+    vector_sets.owner = owner;
+    vector_sets.totals = 60;
+    waits(true);
+    many_fetch = 2;
+    for (u32 round = 0; round < 24; round++) {
+        const struct many_ref *first = (const void *)many_queue(t)->end;
+        u32 n = 0, others = (u32)rand() % 3 ? 8 : 64; // of so many one is in two lines, perhaps
+
+        for (u32 i = 0; i < ARRAY_SIZE(wants); i++) {
+            u64 addr = (u64)(u32)rand() % (2 * header.ll.size) & -8ul;
+            u32 counter = (u32)rand() % 28 * 2;
+
+            addr |= (u32)rand() % others ? 0 : 60;
+            refer(addr, 8, counter);
+            if (vectors == 64) {
+                expected[60 + owner[counter]]++;
+                expected[61 + owner[counter]] += missed;
+            }
+            if (vectors != 64 || !owner[counter])
+                wants[n++] = (struct many_ref){ addr, counter, missed ? MANY_MISSED : 0 };
+        }
+        ll_drain_batch(t);
+        assert_int_equal(many_queue(t)->end, (u64)(first + n));
+        for (u32 i = 0; i < n; i++) {
+            assert_int_equal(first[i].addr, wants[i].addr);
+            assert_int_equal(first[i].counter, wants[i].counter);
+            assert_int_equal(first[i].how, wants[i].how);
+        }
+    }
+    assert_memory_equal(counted, expected, sizeof(counted));
+    vector_sets.owner = NULL;
+    ll_drain(t);
+    waits(false);
+    check();
+}
+
 static void faults(int signal)
 {
     (void)signal;
@@ -821,6 +866,10 @@ int main(void)
         cmocka_unit_test_setup(test_without_vectors, setup_narrow),
         cmocka_unit_test_setup(test_waits, setup_narrow),
         cmocka_unit_test_setup(test_waits, setup_odd),
+        cmocka_unit_test_setup(test_waits, setup_odd_wide_sets),
+        cmocka_unit_test_setup(test_many_wait, setup_narrow),
+        cmocka_unit_test_setup(test_many_wait, setup_odd),
+        cmocka_unit_test_setup(test_many_wait, setup_odd_wide_sets),
         cmocka_unit_test_setup(test_in_order, setup_narrow),
         cmocka_unit_test_setup(test_llfork, setup_narrow),
         cmocka_unit_test_setup(test_shared, setup_narrow),
