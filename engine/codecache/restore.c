@@ -239,7 +239,7 @@ u64 restore_escape(struct thread *t, u64 hpc)
         *jump = 0xe9;
         memcpy(jump + 1, &rel, 4);
     }
-    if (f->watch) {
+    if (f->watch && copy[f->watch + WATCH_JUMP] == 0xe9) { // an allocator's point goes to C anyway
         u8 *jump = copy + f->watch + WATCH_JUMP;
         u32 rel = (u32)(stubs_at(STUB_WATCHED) - ((u64)jump + 5));
 

@@ -251,10 +251,15 @@ void recordbuf_drain_all(s32 stopped)
 
 void recordbuf_edge(struct thread *t, u32 id, u32 k)
 {
-    if (!id || arena_block(id)->tail != RECORD_COND || arena_block(id)->said)
+    if (recordbuf_is_told(id))
         return;
     make_space(t, 1);
     append(t, k ? RECORD_NOT_TAKEN : RECORD_TAKEN);
+}
+
+bool recordbuf_is_told(u32 id)
+{
+    return !id || arena_block(id)->tail != RECORD_COND || arena_block(id)->said;
 }
 
 void recordbuf_enter(struct thread *t)

@@ -46,6 +46,8 @@ void recordbuf_drain(struct thread *t);
 #define RECORDBUF_NONE_STOPPED (-1)
 void recordbuf_drain_all(s32 stopped);
 
+// Whether a record tells on its own by which exit it is left, or what comes next need not.
+bool recordbuf_is_told(u32 id);
 // The thread comes from exit k of a fragment.
 void recordbuf_edge(struct thread *t, u32 id, u32 k);
 // The thread came from elsewhere to the block at pc, which has not begun its record.

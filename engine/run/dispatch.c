@@ -215,6 +215,13 @@ static void sample(struct thread *t)
     sampler_next(t);
 }
 
+// Whether an exit may lead to f, which begins at a point of an allocator: what C does there comes
+// between two records.
+static bool may_reach(const struct fragment *from, u32 exit, const struct fragment *f)
+{
+    return f->watch && (from->exit[exit].side || recordbuf_is_told(from->log));
+}
+
 static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, bool indirect)
 {
     if (t->sc_restart)
@@ -247,7 +254,6 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             control_block(t);
         u64 flushes = spool->n_flush;
 
-
         f = find(t);
         if (spool->n_flush != flushes)
             from = NULL; // the flush that made space for f has dropped it
@@ -274,16 +280,18 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             continue;
         }
         point = UNLIKELY(tb_config.data) ? alloc_point(f->pc) : 0;
-        if (from && tb_config.chain && !point && !(from->flags & FRAGMENT_DEAD) &&
-            from->exit[exit].target == f->pc) {
+        if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) &&
+            from->exit[exit].target == f->pc && (!point || may_reach(from, exit, f))) {
             links_make(from, exit, f);
-            pretranslate_note_link(from, exit);
+            if (!point)
+                pretranslate_note_link(from, exit);
         }
-        if (indirect && tb_config.ibl && !point) {
+        if (indirect && tb_config.ibl && (!point || f->watch)) {
             ibl_fill(t, f);
-            pretranslate_note_target(f);
+            if (!point)
+                pretranslate_note_target(f);
         }
-        t->host = fragment_entry(f);
+        t->host = point ? f->hpc : fragment_entry(f);
         tcache_unlock();
         if (UNLIKELY(point)) {
             alloc_reached(t, point);
@@ -367,12 +375,22 @@ static _Noreturn void dispatch_exit(struct thread *t)
     run(t, f, k, false);
 }
 
-// The buffer of entered blocks is full, or an escape copy is left.
+// The buffer of entered blocks is full, or an escape copy is left; or the fragment begins at a
+// point of an allocator.
 static _Noreturn void dispatch_watched(struct thread *t)
 {
-    t->pc = tcache_by_index((u32)t->watch / 8)->pc;
-    superblock_watched(t);
-    run(t, NULL, 0, false);
+    struct fragment *f = tcache_by_index((u32)t->watch / 8);
+
+    t->pc = f->pc;
+    if (!tb_config.data)
+        superblock_watched(t);
+    if (!tb_config.data || UNLIKELY(t->stop)) // at the point again afterwards
+        run(t, NULL, 0, false);
+    alloc_reached(t, (u32)(t->watch >> 32));
+    if (f->flags & FRAGMENT_DEAD)
+        run(t, NULL, 0, false);
+    t->host = f->hpc;
+    reentry_enter(stubs_at(STUB_ENTER));
 }
 
 static _Noreturn void dispatch_syscall(struct thread *t)

@@ -205,7 +205,8 @@ struct thread {
     u64 record_at;                 // where the next record goes; in translated code r11 holds it
     u64 calls_sp;                  // the client's stack pointer before it was set
     // Watched fragments (codecache/hotblocks.h): 8 times the number of the one that is entered, and
-    // the table of their host addresses.
+    // the table of their host addresses. With --data=yes the high half is the point of an allocator
+    // that is reached (objects/alloc.h).
     u64 watch;
     const u64 *bodies;
     u64 objects_at; // time of the maps of data (objects/objtable.h) of the next replayed record

@@ -332,6 +332,15 @@ void exits_watch(struct tb *b, u32 index)
     tb_jmp_out(b, stubs_at(STUB_WATCH));
 }
 
+void exits_point(struct tb *b, u32 index, u32 point)
+{
+    tb_part(b, SPOOL_CODE_HOTBLOCKS, 0);
+    b->draft.watch = (u16)tb_off(b);
+    x86_mov32_mi(&b->code, GS(TH_WATCH), index * 8);
+    x86_mov32_mi(&b->code, GS(TH_WATCH + 4), point);
+    tb_jmp_out(b, stubs_at(STUB_WATCHED));
+}
+
 void exits_stubs(struct tb *b, u32 index)
 {
     struct draft *d = &b->draft;

@@ -29,5 +29,7 @@ void exits_dispatch(struct tb *b, u32 exit_id);
 void exits_stubs(struct tb *b, u32 index);
 // The fragment's second entry, which notes that control enters it (codecache/hotblocks.h).
 void exits_watch(struct tb *b, u32 index);
+// In its place with --data=yes: goes to C first, which is told the point (objects/alloc.h).
+void exits_point(struct tb *b, u32 index, u32 point);
 
 #endif

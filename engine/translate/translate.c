@@ -15,6 +15,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/emit/state.h"
 #include "engine/emit/tb.h"
+#include "engine/objects/alloc.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -308,9 +309,20 @@ static bool is_watched(const struct tb *b)
            b->insn[b->n - 1].kind != INSN_REQUEST;
 }
 
+// The point of an allocator at which the fragment begins (objects/alloc.h), if it can have an entry
+// of its own; 0: it has none, and is only entered by the dispatcher.
+static u32 point_of(const struct tb *b)
+{
+    bool may = tb_config.data && !tb_config.each_block && !(spool->flags & SPOOL_F_NO_HINTS);
+
+    return may && !b->writable && b->insn[b->n - 1].kind != INSN_REQUEST ? alloc_point(b->pc) : 0;
+}
+
 // Emits everything. Returns false when it does not fit.
 static bool emit_block(struct tb *b, u32 index)
 {
+    u32 point = point_of(b);
+
     tb_part(b, SPOOL_CODE_HEAD, 0);
     if (b->writable)
         emit_self_check(b);
@@ -333,6 +345,8 @@ static bool emit_block(struct tb *b, u32 index)
     exits_stubs(b, index);
     if (is_watched(b))
         exits_watch(b, index);
+    else if (point)
+        exits_point(b, index, point);
     return !b->code.full && !b->overflow;
 }
 
@@ -346,7 +360,8 @@ static struct fragment *publish(struct tb *b)
     d->size = tb_off(b);
     d->flags = (b->step ? FRAGMENT_STEP : 0) | (b->writable ? FRAGMENT_WRITABLE : 0) |
                (b->insn[b->n - 1].kind == INSN_REQUEST ? FRAGMENT_REQUEST : 0) |
-               (tb_config.counts ? 0 : FRAGMENT_UNCOUNTED);
+               (tb_config.counts ? 0 : FRAGMENT_UNCOUNTED) |
+               (tb_config.data && d->watch ? FRAGMENT_WATCHED : 0);
     d->again = b->again;
     d->block = b->block[0].record;
     d->counter = b->counter;

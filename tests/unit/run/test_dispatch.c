@@ -44,6 +44,7 @@
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 #include "tests/unit/count/reftrace_none.h"
+#define OBJECTS_POINTS
 #include "tests/unit/objects/objects_none.h"
 
 struct cpu cpu;
@@ -274,6 +275,29 @@ static u32 edge_id, edge_exit;
 
 static u32 log_entered; // recordbuf_enter()
 static u64 came;        // recordbuf_continue_at()
+
+static bool told; // by the record that is left
+
+bool recordbuf_is_told(u32 id)
+{
+    (void)id;
+    return told;
+}
+
+static u64 point_at; // an allocator's
+static u32 reached;
+
+u32 alloc_point(u64 pc)
+{
+    return pc == point_at ? 5 : 0;
+}
+
+void alloc_reached(struct thread *on, u32 point)
+{
+    assert_int_equal(on->pc, point_at);
+    reached = point;
+    note('A');
+}
 
 void recordbuf_edge(struct thread *t, u32 id, u32 k)
 {
@@ -778,6 +802,62 @@ static void test_entry(void **state)
     assert_int_equal(t->host, fragment[4].hpc + 9);
 }
 
+// An allocator's function, or where one returns to: C is told each time. A fragment that has an
+// entry of its own for that is linked, unless a record is to tell by what follows how it was left.
+static void test_point(void **state)
+{
+    (void)state;
+    tb_config.data = true;
+    point_at = 0x401070;
+    for (u32 k = 0; k < 8; k++) {
+        bool has = k & 1, side = k & 2;
+
+        told = k & 4;
+        fragment[7].flags = has ? FRAGMENT_WATCHED : 0;
+        fragment[7].watch = has ? 9 : 0;
+        fragment[3].exit[1].target = point_at;
+        fragment[3].exit[1].side = side;
+        linked_to = NULL;
+        reached = 0;
+        t->exit_id = fragment_exit_id(3, 1);
+        assert_int_equal(go(STUB_EXIT), ENTERED);
+        assert_int_equal(reached, 5);
+        assert_int_equal(t->host, fragment[7].hpc); // it has been told already
+        assert_ptr_equal(linked_to, has && (side || told) ? &fragment[7] : NULL);
+        filled = NULL;
+        t->exit_id = (u64)-1;
+        t->ibl_target = point_at;
+        assert_int_equal(go(STUB_EXIT), ENTERED);
+        assert_ptr_equal(filled, has ? &fragment[7] : NULL);
+    }
+    fragment[3].exit[1].side = false;
+    tb_config.data = false;
+}
+
+// The entry leads to C, which goes on in the fragment, or lets the dispatcher do all of it when
+// something is to be seen to first.
+static void test_point_entry(void **state)
+{
+    (void)state;
+    tb_config.data = true;
+    point_at = 0x401070;
+    fragment[7].flags = FRAGMENT_WATCHED;
+    fragment[7].watch = 9;
+    t->watch = 8 * 7 | 6ul << 32;
+    assert_int_equal(go(STUB_WATCHED), ENTERED);
+    assert_string_equal(asked, "A");
+    assert_int_equal(reached, 6);
+    assert_int_equal(t->host, fragment[7].hpc);
+    t->stop = STOP_PARK;
+    memset(asked, 0, sizeof(asked));
+    assert_int_equal(go(STUB_WATCHED), ENTERED);
+    assert_int_equal(reached, 5);
+    assert_null(strchr(asked, 'w'));
+    assert_non_null(strchr(asked, 'p'));
+    check_entered(7);
+    tb_config.data = false;
+}
+
 // A client request is answered after its block, and that exit is never linked.
 static void test_request(void **state)
 {
@@ -1095,6 +1175,8 @@ int main(void)
         cmocka_unit_test_setup(test_exit, setup),
         cmocka_unit_test_setup(test_look, setup),
         cmocka_unit_test_setup(test_watched, setup),
+        cmocka_unit_test_setup(test_point, setup),
+        cmocka_unit_test_setup(test_point_entry, setup),
         cmocka_unit_test_setup(test_entry, setup),
         cmocka_unit_test_setup(test_request, setup),
         cmocka_unit_test_setup(test_indirect, setup),

@@ -27,6 +27,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/lineids.h"
+#include "engine/objects/alloc.h"
 #include "engine/objects/walks.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
@@ -58,6 +59,13 @@ static u64 blocks[65536];
 static struct spool_insn described[128]; // of the last record appended
 static u32 spool_map;                    // of all code
 const char reentry_resume[1];
+
+static u64 point_at; // an allocator's
+
+u32 alloc_point(u64 pc)
+{
+    return pc == point_at ? 0x80000000u : 0;
+}
 
 bool insnids_on(void)
 {

@@ -77,6 +77,44 @@ static void test_hotblocks(void **state)
     assert_int_equal(published.watch, 0);
 }
 
+// At a point of an allocator the second entry leads to C, which is told the fragment and the point.
+static void test_point(void **state)
+{
+    ZydisDecodedInstruction zi;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+    u32 off;
+    u64 to;
+
+    (void)state;
+    mode(0);
+    tb_config.watch = false;
+    tb_config.data = true;
+    TRANSLATE("\x90\xeb\x00");
+    assert_int_equal(published.watch, 0);
+    point_at = PC;
+    TRANSLATE("\x90\xeb\x00");
+    assert_true(published.flags & FRAGMENT_WATCHED);
+    off = published.watch;
+    assert_int_equal(off, published.exit[0].stub + 18);
+    off += decode_at(off, &zi, op);
+    assert_int_equal(op[0].mem.disp.value, TH_WATCH);
+    assert_int_equal(op[1].imm.value.u, 8 * 7);
+    off += decode_at(off, &zi, op);
+    assert_int_equal(op[0].mem.disp.value, TH_WATCH + 4);
+    assert_int_equal((u32)op[1].imm.value.u, 0x80000000);
+    decode_at(off, &zi, op);
+    assert_true(ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&zi, &op[0], published.hpc + off, &to)));
+    assert_int_equal(to, stubs_at(STUB_WATCHED));
+    header.flags = SPOOL_F_NO_HINTS;
+    TRANSLATE("\x90\xeb\x00");
+    assert_int_equal(published.watch, 0);
+    header.flags = 0;
+    tb_config.data = false;
+    TRANSLATE("\x90\xeb\x00");
+    assert_int_equal(published.watch, 0);
+    point_at = 0;
+}
+
 static void test_plain(void **state)
 {
     (void)state;
@@ -1269,6 +1307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pcache),
         cmocka_unit_test(test_hotblocks),
+        cmocka_unit_test(test_point),
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_checks),
