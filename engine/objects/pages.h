@@ -29,9 +29,13 @@ struct pages {
 };
 extern struct pages pages;
 
+// Neighbouring pages have neighbouring entries: a walk over pages is one over lines of the host's
+// cache, in few of its pages.
 static inline struct pages_entry *pages_entry(u64 page)
 {
-    return &pages.entry[(page * 0x9e3779b97f4a7c15ul >> 40) % PAGES_ENTRIES];
+    u64 far = (page / PAGES_ENTRIES) * 0x9e3779b97f4a7c15ul >> 40;
+
+    return &pages.entry[(page + far) % PAGES_ENTRIES];
 }
 
 static inline bool pages_is_known(const struct pages_entry *e, u64 page)
