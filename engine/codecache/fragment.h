@@ -53,7 +53,8 @@ enum fragment_flag {
     FRAGMENT_ALONE = 8,    // its exits are never linked
     FRAGMENT_REQUEST = 16, // ends in a client request; its exit is never linked either
     FRAGMENT_UNCOUNTED = 32,
-    FRAGMENT_WATCHED = 64, // each entry from elsewhere is noted (hotblocks.h)
+    FRAGMENT_WATCHED = 64, // each entry from elsewhere is noted (hotblocks.h), or C is told of it
+                           // (objects/alloc.h)
     FRAGMENT_PAST = 128,   // a superblock has replaced it
 };
 
@@ -92,7 +93,7 @@ struct fragment {
     u8 flags;       // enum fragment_flag
     u8 nexits, ninsns, nmore, npages;
     u8 seen;   // how many entries were noted (hotblocks.h)
-    u16 watch; // offset of the code that notes an entry, 0: it has none
+    u16 watch; // offset of the second entry, that of FRAGMENT_WATCHED; 0: it has none
     union {
         struct fragment_block *more;
         struct fragment_versions versions; // fragment_has_versions()
