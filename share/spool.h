@@ -884,7 +884,7 @@ enum spool_code_kind {
     SPOOL_CODE_COLD,      // after the main path
     SPOOL_CODE_DATA,      // no code: words for a helper
     SPOOL_CODE_EXIT,      // the stub of an exit; insn is the exit's number
-    SPOOL_CODE_HOTBLOCKS, // notes that the fragment is entered
+    SPOOL_CODE_HOTBLOCKS, // the second entry: notes that the fragment is entered, or tells C of it
 };
 
 // A part of the host code, from an offset on.

@@ -374,7 +374,8 @@ static const struct option rows[] = {
       OPTION_SET, OPTION_DEBUG },
     { FLAG(NO_HINTS), NULL,
       "give the kernel no hints about large pages and prefaulting, the processor none about lines "
-      "that it will need; with --data, remember no look-up of a block", OPTION_SET, OPTION_DEBUG },
+      "that it will need; with --data, remember no look-up of a block, and reach allocators by the "
+      "dispatcher", OPTION_SET, OPTION_DEBUG },
     { FLAG(NO_BGFINISH), NULL, "each child process writes its profile before it ends",
       OPTION_SET, OPTION_DEBUG },
     { FLAG(NO_ROUTINES), NULL, "with --replay, simulate in C", OPTION_SET, OPTION_DEBUG },

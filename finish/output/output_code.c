@@ -179,7 +179,7 @@ static void block_part(const struct dump *d, FILE *f, const struct record *r, ui
         fprintf(f, "    cold, of instruction %u\n", p->insn + 1u);
         break;
     case SPOOL_CODE_DATA: host_words(f, r, p->off, end); return;
-    case SPOOL_CODE_HOTBLOCKS: fprintf(f, "    entry that is noted\n"); break;
+    case SPOOL_CODE_HOTBLOCKS: fprintf(f, "    second entry\n"); break;
     case SPOOL_CODE_EXIT: fprintf(f, "    exit %u\n", p->insn); break;
     default: break;
     }
